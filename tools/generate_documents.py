@@ -7,7 +7,6 @@ documents are written by hand. Python's types, python/takt/document_types.py, fo
 from __future__ import annotations
 
 import json
-import keyword
 import subprocess
 import textwrap
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import takt_native
+from takt.typed import Document
 
 PYTHON = Path(__file__).parents[1] / "python" / "takt"
 SCHEMAS = PYTHON / "schemas"
@@ -37,13 +37,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-
-class Document(BaseModel):
-    """Part of a document. Fields that this version does not know are kept, not refused."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=True)
+from takt.typed import EMPTY, Between, Document, Key
 '''
 
 LARGEST = 2**63 - 1
@@ -73,7 +67,7 @@ def _types(generated: dict[str, str]) -> str:
             written[title] = definition
             classes.append(_class(title, definition, definitions))
     exported = ", ".join(f'"{title}"' for title in sorted(written))
-    return "\n\n".join([HEADER, f"__all__ = [{exported}]", *classes])
+    return "\n\n".join([f"{HEADER}\n__all__ = [{exported}]\n", *classes])
 
 
 def _in_order(definitions: dict[str, Schema]) -> Iterator[tuple[str, Schema]]:
@@ -153,10 +147,11 @@ def _field(name: str, schema: Schema, required: bool, definitions: dict[str, Sch
     if default == "None" and not nullable:
         kind += " | None"
     python_name = RENAMED.get(name, name)
-    if python_name != name or keyword.iskeyword(name):
-        value = f'Field({"" if default is None else f"default={default}, "}alias="{name}")'
-        return f"    {python_name}: {kind} = {value}"
-    return f"    {name}: {kind}" + ("" if default is None else f" = {default}")
+    if python_name in vars(Document):
+        raise SystemExit(f"{name}: every document has something else of this name")
+    if python_name != name:
+        kind = f'Annotated[{kind}, Key("{name}")]'
+    return f"    {python_name}: {kind}" + ("" if default is None else f" = {default}")
 
 
 def _default(
@@ -164,8 +159,8 @@ def _default(
 ) -> str | None:
     """The default of a missing field, as Python text; None: the field is required."""
     if "default" in schema:
-        if schema["default"] == []:
-            return "()"
+        if schema["default"] in ([], {}) and not _reference(schema):
+            return "()" if schema["default"] == [] else "EMPTY"
         return f"{_reference(schema)}()" if _reference(schema) else repr(schema["default"])
     if nullable:
         return "None"
@@ -174,7 +169,7 @@ def _default(
     if kind.startswith("tuple"):
         return "()"
     if kind.startswith("dict"):
-        return "{}"
+        return "EMPTY"
     if _may_be_empty(schema, definitions):
         return f"{_target(schema)}()"
     return "None"
@@ -233,7 +228,7 @@ def _plain(name: str, schema: Schema) -> str:
     if name == "integer":
         least = schema.get("minimum", -LARGEST)
         most = schema.get("maximum", LARGEST)
-        return f"Annotated[int, Field(ge={least}, le={most})]"
+        return f"Annotated[int, Between({least}, {most})]"
     return {"string": "str", "number": "float", "boolean": "bool"}[name]
 
 

@@ -24,7 +24,7 @@ from typing import Any
 import takt
 import takt.trace
 from takt import console
-from takt.documents import Shaping
+from takt.documents import Shaping, to_json
 from takt.errors import UserError
 from takt.experiments import Row, Rows
 from takt.shaping import gates, plans
@@ -441,7 +441,7 @@ def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[
         run = [*takt_, "run", str(document), "--duration", str(seconds), "--priority", PRIORITY]
         if plan is not None:
             chosen = Path(folder) / "plan.json"
-            chosen.write_text(plan.model_dump_json(by_alias=True), encoding="utf-8")
+            chosen.write_text(to_json(plan), encoding="utf-8")
             run += ["--plan", str(chosen)]
         record = [*takt_, "record", "--backend", "ring", "-o", str(trace)]
         if SCHEDULER_EVENTS.is_dir():

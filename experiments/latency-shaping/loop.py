@@ -97,7 +97,7 @@ def compare(load: float) -> Rows:
     except takt_native.InputError as error:
         # A machine that stands still for long enough makes the chain longer than its period.
         return [Row(f"loop, load {100 * load:.0f} %", None, str(error))]
-    plan = chains[0][1].model_copy(update={"chains": tuple(chain for chain, _ in chains)})
+    plan = chains[0][1].replace(chains=tuple(chain for chain, _ in chains))
     one, three = ([slot.latency / 1e9 for slot in chain.gate.slots] for chain, _ in chains[:2])
     shares = [slot.share for slot in chains[1][0].gate.slots]
     timings = [
@@ -142,16 +142,16 @@ def shaped(profile: list[int], bands: int, topic: str) -> tuple[ShapedChain, Sha
     model: Json = {"callbacks": [source], "chains": [{"id": topic, "callbacks": ["c"]}]}
     plan = plans.make(model, {topic: profile}, "trace", request, topic)
     (chain,) = plan.chains
-    gate = chain.gate.model_copy(update={"input": "/command"})
-    return chain.model_copy(update={"gate": gate}), plan
+    gate = chain.gate.replace(input="/command")
+    return chain.replace(gate=gate), plan
 
 
 def logical(profile: list[int]) -> tuple[ShapedChain, Shaping]:
     """Outputs leave when the next period begins."""
     chain, plan = shaped(profile, 1, "/let")
     slot = ShapingBand(start=0, end=MS // 10, latency=PERIOD, share=1)
-    gate = chain.gate.model_copy(update={"slots": (slot,), "overshoot": "defer"})
-    return chain.model_copy(update={"gate": gate}), plan
+    gate = chain.gate.replace(slots=(slot,), overshoot="defer")
+    return chain.replace(gate=gate), plan
 
 
 def plan_of(timing: Timing, task: str) -> tuple[numpy.ndarray, numpy.ndarray]:

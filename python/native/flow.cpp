@@ -43,6 +43,8 @@ FlowRequest parse_request(const std::string& text) {
       options.to = value.get<std::string>();
     } else if (key == "instances" && value.is_boolean()) {
       options.instances = value.get<bool>();
+    } else if (key == "parts" && value.is_boolean()) {
+      options.parts = value.get<bool>();
     } else if (key == "infer" && value.is_boolean()) {
       options.inference =
           value.get<bool>() ? takt::flow::Inference::on : takt::flow::Inference::off;
@@ -54,8 +56,8 @@ FlowRequest parse_request(const std::string& text) {
       options.joins_of_model = value.get<bool>();
     } else {
       throw InputError(fmt::format(
-          "options.{}: not known, or not of its type; from, to, model: strings; instances, infer, "
-          "joins: booleans; asked: a number",
+          "options.{}: not known, or not of its type; from, to, model: strings; instances, parts, "
+          "infer, joins: booleans; asked: a number",
           key));
     }
   }
@@ -84,10 +86,11 @@ void bind_flow(nanobind::module_& module) {
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "The flows of messages in the traces at `paths`, as a takt/flow document. Options\n"
              "(JSON): from, to, names of where flows begin and end; instances, whether to list\n"
-             "them; asked, the number of one whose story is told; infer, whether to believe what\n"
-             "the nodes' behaviour suggests where they declare no links; model, the text of a\n"
-             "model whose callbacks the document names; joins, whether its joins count for links,\n"
-             "which they do by default. Raises InputError.");
+             "them; parts, whether the worst ones are told in parts, as they are by default;\n"
+             "asked, the number of one whose story is told; infer, whether to believe what the\n"
+             "nodes' behaviour suggests where they declare no links; model, the text of a model\n"
+             "whose callbacks the document names; joins, whether its joins count for links, which\n"
+             "they do by default. Raises InputError.");
 }
 
 }  // namespace takt::native

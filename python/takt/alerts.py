@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from takt import tables
+from takt.tables import cell
+from takt.terminal import styled
 
 Json = dict[str, Any]
 
@@ -18,6 +19,6 @@ WORDS = {
 def lines(alerts: list[Json]) -> list[str]:
     """One line for each alert, with colours for the terminal."""
     return [
-        "[red]Alert:[/] " + WORDS[alert["kind"]].format(chain=tables.cell(alert["chain"]))
+        f"{styled('Alert:', 'red')} {WORDS[alert['kind']].format(chain=cell(alert['chain']))}"
         for alert in alerts
     ]

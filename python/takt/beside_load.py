@@ -10,12 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from rich.table import Table
-
 from takt import documents, tables
 from takt.documents import Model
 from takt.formatting import duration
 from takt.scheduling_trials import Chain, Goal, Way, load, measure
+from takt.terminal import Table
 
 Json = dict[str, Any]
 
@@ -97,9 +96,9 @@ def rows(compared: list[Comparison]) -> list[list[str]]:
 
 def table(compared: list[Comparison]) -> Table:
     """The table for a terminal."""
-    result = Table(box=None, pad_edge=False)
+    result = Table()
     for i, title in enumerate(HEADER):
-        result.add_column(title, justify="left" if i in (0, len(HEADER) - 1) else "right")
+        result.add_column(title, right=i not in (0, len(HEADER) - 1))
     for row in rows(compared):
         result.add_row(*map(tables.cell, row))
     return result

@@ -235,7 +235,7 @@ def _bounds(
     found = pipeline.analyze(json.dumps(planned), source).links
     bounds: list[int | None] = []
     for topic in topics:
-        edges: list[Edge] = [Edge.model_validate(planned["edges"][n]) for n in topic.edges]
+        edges = [Edge.read(planned["edges"][n]) for n in topic.edges]
         of_topic = [
             bound.bound
             for bound in found

@@ -13,14 +13,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rich.console import Group
-from rich.table import Table
-
 from takt import runtime
 from takt.errors import UserError
 from takt.formatting import count, duration, grouped
 from takt.signals import wake_on_signals
 from takt.tables import cell
+from takt.terminal import Part, Table
 
 Json = dict[str, Any]
 
@@ -125,13 +123,13 @@ def _complaint(lines: list[bytes]) -> str:
     )
 
 
-def view(document: Json) -> Group:
+def view(document: Json) -> list[Part]:
     """A takt/bridge document as tables."""
-    sent = Table(box=None, pad_edge=False)
+    sent = Table()
     for column in ("Sent", "To"):
         sent.add_column(column)
     for column in ("Taken", "Delivered", "Waiting", "Dropped", "Late", "p50", "p99", "Worst"):
-        sent.add_column(column, justify="right", no_wrap=True)
+        sent.add_column(column, right=True)
     for one in document["sent"]:
         latency = one["latency"] or {}
         sent.add_row(
@@ -141,20 +139,20 @@ def view(document: Json) -> Group:
             "" if one["late"] is None else grouped(one["late"]),
             *(duration(latency.get(key)) for key in ("p50", "p99", "max")),
         )
-    received = Table(box=None, pad_edge=False)
+    received = Table()
     for column in ("Received", "From"):
         received.add_column(column)
     for column in ("Messages", "Published", "Dropped"):
-        received.add_column(column, justify="right", no_wrap=True)
+        received.add_column(column, right=True)
     for one in document["received"]:
         numbers = (one["received"], one["published"], one["dropped"] + one["refused"])
         received.add_row(cell(one["topic"]), cell(one["from"]), *map(grouped, numbers))
-    parts: list[Any] = []
+    parts: list[Part] = []
     for table in (sent, received):
         if table.row_count:
             parts += [table, ""]
     parts += [cell(line) for line in _peers(document["peers"])]
-    return Group(*parts)
+    return parts
 
 
 def _lost(topic: Json) -> int:

@@ -1,9 +1,9 @@
 """The command line: finds the command, and turns whatever it raises into one line and a status.
 
 A command is the function `<name>` of the module `takt.commands.<name>`, with its arguments as
-typer reads them, its help as docstring and a string EXAMPLES beside it. The module's own docstring
-is its line in the list of commands: "takt <name>: Do this or that." The module is imported only
-when the command is called, so it may import what it likes at its top.
+takt.arguments reads them, its help as docstring and a string EXAMPLES beside it. The module's own
+docstring is its line in the list of commands: "takt <name>: Do this or that." The module is
+imported only when the command is called.
 """
 
 from __future__ import annotations
@@ -11,19 +11,17 @@ from __future__ import annotations
 import errno
 import importlib
 import os
-import re
 import sys
 import textwrap
-import traceback
 from collections.abc import Sequence
-from importlib import resources
-from typing import Annotated, Any, cast
+from pathlib import Path
+from typing import Any
 
-import typer
-from typer.core import TyperCommand, TyperGroup
+import click
 
 import takt
-from takt import console, libraries
+from takt import arguments, console, libraries
+from takt.arguments import Exit
 from takt.errors import UserError
 from takt.formatting import printable
 
@@ -37,64 +35,32 @@ READER_GONE = 128 + 13  # … and SIGPIPE
 # Errors of writes to standard output; an error of a named file carries the file's name.
 _OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
-# The base of typer's exceptions for bad usage: its own, or click's before typer 0.29.
-_BAD_USAGE = cast(type[Exception], typer.BadParameter.__base__)
-
-_app = typer.Typer(name="takt", rich_markup_mode=None, add_completion=False)
-
-
-@_app.callback(
-    invoke_without_command=True,
-    epilog="Begin with 'takt demo', or with your own robot: 'takt record', then 'takt latency'. "
+HELP = "See, bound and explain the end-to-end latency of a ROS 2 system."
+EPILOG = (
+    "Begin with 'takt demo', or with your own robot: 'takt record', then 'takt latency'. "
     "'takt COMMAND --help' explains a command, docs/glossary.md the words. Exit status: 0 done, 1 "
-    "the answer is no (a goal is missed, a check failed), 2 bad usage or bad input.",
+    "the answer is no (a goal is missed, a check failed), 2 bad usage or bad input."
 )
-def _takt(
-    context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    """See, bound and explain the end-to-end latency of a ROS 2 system."""
-    if version:
-        print(f"takt {takt.__version__}")
-    elif context.invoked_subcommand is None:
-        print(context.get_help())
 
 
 def commands() -> dict[str, str]:
     """Every command with its line in the list, read from the modules without importing them."""
     found = {}
-    for module in sorted(resources.files("takt.commands").iterdir(), key=lambda file: file.name):
-        name = module.name.removesuffix(".py")
-        if name != module.name and not name.startswith("_"):
-            with module.open(encoding="utf-8") as file:
-                first = file.readline()
-            start = f'"""takt {name}: '
-            assert first.startswith(start), f"{module.name}: must begin with {start}"
-            found[name] = first.removeprefix(start).rstrip().removesuffix('"""')
+    for module in sorted(Path(__file__).parent.glob("commands/[a-z]*.py")):
+        name = module.stem
+        with module.open(encoding="utf-8") as file:
+            first = file.readline()
+        start = f'"""takt {name}: '
+        assert first.startswith(start), f"{module.name}: must begin with {start}"
+        found[name] = first.removeprefix(start).rstrip().removesuffix('"""')
     return found
 
 
-class _Unloaded(TyperCommand):
+class _Unloaded(click.Command):
     """A command in the list whose module has not been imported yet."""
 
-    def make_context(self, info_name: str | None, *args: Any, **kwargs: Any) -> typer.Context:
-        return cast(typer.Context, load(str(self.name)).make_context(info_name, *args, **kwargs))
-
-
-class _Command(TyperCommand):
-    def get_help(self, ctx: Any) -> str:
-        return plain(super().get_help(ctx))
-
-
-def plain(text: str) -> str:
-    """Help with arguments named as in this project's documents, TRACE...; typer writes
-    {TRACE...}... and adds <list[str]>, and before 0.29 it escapes brackets.
-    """
-    text = text.replace("\\[", "[")
-    text = re.sub(r"\{([^{}\n]+)\}(\.\.\.)?", r"\1", text)
-    return re.sub(
-        r" <(list\[)?(str|int|path|bash[^>]*)\]?>", lambda type_: " " * len(type_[0]), text
-    )
+    def make_context(self, info_name: str | None, *args: Any, **kwargs: Any) -> click.Context:
+        return load(str(self.name)).make_context(info_name, *args, **kwargs)
 
 
 def examples(name: str) -> str:
@@ -103,49 +69,63 @@ def examples(name: str) -> str:
     return textwrap.dedent(text).strip()
 
 
-def load(name: str) -> TyperCommand:
+def load(name: str) -> click.Command:
     """The command, with its module imported."""
     module = importlib.import_module(f"takt.commands.{name}")
-    app = typer.Typer(rich_markup_mode=None, add_completion=False)
     # \b keeps the lines of the paragraph as they are.
     epilog = "\b\nExamples:\n" + textwrap.indent(examples(name), "  ")
-    app.command(name, cls=_Command, epilog=epilog)(getattr(module, name))
-    return cast(TyperCommand, typer.main.get_command(app))
+    return arguments.command(name, getattr(module, name), epilog)
 
 
-def command_group() -> TyperGroup:
-    group = typer.main.get_group(_app)
-    for name, summary in commands().items():
-        group.commands[name] = _Unloaded(name=name, help=summary, callback=None)
-    return group
+def command_group() -> click.Group:
+    return click.Group(
+        "takt",
+        {name: _Unloaded(name, help=summary) for name, summary in commands().items()},
+        invoke_without_command=True,
+        subcommand_metavar="COMMAND [ARGS]...",
+        callback=_takt,
+        params=[click.Option(["--version"], is_flag=True, help="Print the version.")],
+        help=HELP,
+        epilog=EPILOG,
+    )
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+@click.pass_context
+def _takt(context: click.Context, version: bool) -> None:
+    if version:
+        print(f"takt {takt.__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main(given: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit status. Never raises."""
     console.replace_closed_streams()
     try:
-        status = _run(list(sys.argv[1:] if arguments is None else arguments))
+        status = _run(list(sys.argv[1:] if given is None else given))
         sys.stdout.flush()
         return status
     except BrokenPipeError:
         # The reader of our output has closed it.
         _drop_output()
         return READER_GONE
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         _complain("interrupted")
         return INTERRUPTED
     except Exception as error:
         if os.environ.get("TAKT_DEBUG") == "1":
+            import traceback
+
             traceback.print_exc()
         return _explain(error)
 
 
-def _run(arguments: list[str]) -> int:
+def _run(given: list[str]) -> int:
     group = command_group()
     try:
-        with group.make_context("takt", arguments) as context:
+        with group.make_context("takt", given) as context:
             group.invoke(context)
-    except typer.Exit as request:
+    except Exit as request:
         return request.exit_code
     return 0
 
@@ -155,11 +135,9 @@ def _explain(error: Exception) -> int:
     if isinstance(error, UserError) or (native and isinstance(error, native.InputError)):
         _complain(str(error))
         return BAD_INPUT
-    if isinstance(error, _BAD_USAGE):
-        usage = cast(typer.BadParameter, error)
-        command = usage.ctx.command_path if usage.ctx else "takt"
-        # Typer's validation library prefixes its message.
-        message = usage.format_message().replace("Value error, ", "").rstrip(".")
+    if isinstance(error, click.UsageError):
+        command = error.ctx.command_path if error.ctx else "takt"
+        message = error.format_message().rstrip(".")
         _complain(f"{message}; see '{command} --help'")
         return BAD_INPUT
     if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":

@@ -1,25 +1,24 @@
-"""What people see on the terminal: one JSON document or tables on standard output, all else on
-standard error.
+"""What commands say: one JSON document on standard output, messages and progress on standard
+error. Tables are takt.terminal's.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from typing import Any
 
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all, in any unit; 0 in all: not known."""
 
-
-PIPE_WIDTH = 160
-"""The width of tables, in columns, when standard output is not a terminal."""
+_ERASED = "\r\x1b[K"
+"""Erases the terminal's line."""
 
 
 def replace_closed_streams() -> None:
@@ -36,7 +35,7 @@ def replace_closed_streams() -> None:
 
 def say(message: str) -> None:
     """A message to the person at the terminal, who may have sent standard output elsewhere."""
-    print(message, file=sys.stderr, flush=True)
+    print((_ERASED if sys.stderr.isatty() else "") + message, file=sys.stderr, flush=True)
 
 
 def print_json(document: dict[str, Any] | str) -> None:
@@ -45,18 +44,34 @@ def print_json(document: dict[str, Any] | str) -> None:
     sys.stdout.write(text.rstrip("\n") + "\n")
 
 
-def output() -> Console:
-    """Standard output for rich's tables: as wide as the terminal, plain and wide in a pipe."""
-    from rich.console import Console
+@contextmanager
+def moving_line(text: str) -> Iterator[Callable[[str], None]]:
+    """Shows a line on standard error, a terminal, while the body runs; yields the function that
+    changes its text. What is done in a blink shows nothing.
+    """
+    ended = threading.Event()
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns
 
-    class Output(Console):
-        def on_broken_pipe(self) -> None:
-            """Hands the exception that rich is handling to the command line: rich itself would end
-            with status 1, which means "no".
-            """
-            raise
+    def set_text(new: str) -> None:
+        nonlocal text
+        text = new
 
-    return Output(width=None if sys.stdout.isatty() else PIPE_WIDTH, highlight=False)
+    def draw() -> None:
+        for frame in itertools.cycle("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"):
+            if ended.wait(0.1):
+                return
+            sys.stderr.write(f"{_ERASED}{frame} {text}"[: columns + len(_ERASED) - 1])
+            sys.stderr.flush()
+
+    drawing = threading.Thread(target=draw, daemon=True)
+    drawing.start()
+    try:
+        yield set_text
+    finally:
+        ended.set()
+        drawing.join()
+        sys.stderr.write(_ERASED)
+        sys.stderr.flush()
 
 
 @contextmanager
@@ -69,20 +84,14 @@ def progress(description: str) -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description, total=None)
+    start = time.monotonic()
+    with moving_line(description) as set_text:
 
         def update(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total or None)
+            share = min(done / total, 1) if total else 0
+            bar = "━" * round(40 * share) + "─" * (40 - round(40 * share))
+            seconds = round(time.monotonic() - start)
+            percent = f"{100 * share:3.0f} %" if total else ""
+            set_text(f"{description} {bar} {percent} {seconds // 60}:{seconds % 60:02}")
 
         yield update

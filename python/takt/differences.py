@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rich.table import Table
-
-from takt import console
 from takt.documents import CallbackBound, ChainBound
 from takt.formatting import duration
 from takt.tables import cell
+from takt.terminal import Table, show, styled
 
 
 def changes(
@@ -41,10 +39,10 @@ def _change(
 
 def print_changes(title: str, changes: list[dict[str, Any]]) -> None:
     """Prints each change on a line, and the number of unchanged entries."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title)
     table.add_column("Id")
     for column in ("Before", "After", "Change"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     for change in changes:
         before, after = change["before"], change["after"]
         if _is_unchanged(change):
@@ -54,12 +52,12 @@ def print_changes(title: str, changes: list[dict[str, Any]]) -> None:
             cell(change["id"]),
             duration(before),
             duration(after),
-            f"[{colour}]{_in_words(change)}[/]",
+            styled(_in_words(change), colour),
         )
     same = sum(map(_is_unchanged, changes))
     if table.row_count:
-        console.output().print(table)
-    console.output().print(f"{title}: {same} of {len(changes)} unchanged")
+        show(table)
+    show(f"{title}: {same} of {len(changes)} unchanged")
 
 
 def _is_unchanged(change: dict[str, Any]) -> bool:

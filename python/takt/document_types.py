@@ -8,14 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-
-class Document(BaseModel):
-    """Part of a document. Fields that this version does not know are kept, not refused."""
-
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True, populate_by_name=True)
-
+from takt.typed import EMPTY, Between, Document, Key
 
 __all__ = [
     "Activation",
@@ -84,9 +77,9 @@ __all__ = [
 class Slot(Document):
     """[start, end) within the cycle."""
 
-    start: Annotated[int, Field(ge=0, le=1000000000000000)]
+    start: Annotated[int, Between(0, 1000000000000000)]
     """Beginning of the slot within the cycle."""
-    end: Annotated[int, Field(ge=1, le=1000000000000000)]
+    end: Annotated[int, Between(1, 1000000000000000)]
     """End of the slot within the cycle; not part of the slot."""
 
 
@@ -94,13 +87,13 @@ class Supply(Document):
     """The processor time of each of an executor's threads."""
 
     kind: Literal["dedicated", "reservation", "slots"] = "dedicated"
-    budget: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    budget: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Time supplied in every period."""
-    period: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    period: Annotated[int, Between(1, 1000000000000000)] | None = None
     """How often the budget is supplied."""
-    deadline: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    deadline: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Time from the start of a period within which its budget is supplied; null: the period."""
-    cycle: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    cycle: Annotated[int, Between(1, 1000000000000000)] | None = None
     """How often the slots repeat."""
     slots: tuple[Slot, ...] = ()
     """The slots."""
@@ -109,9 +102,9 @@ class Supply(Document):
 class TableSlot(Document):
     """[start, end) within the cycle, for one callback."""
 
-    start: Annotated[int, Field(ge=0, le=1000000000000000)]
+    start: Annotated[int, Between(0, 1000000000000000)]
     """Beginning of the slot within the cycle."""
-    end: Annotated[int, Field(ge=1, le=1000000000000000)]
+    end: Annotated[int, Between(1, 1000000000000000)]
     """End of the slot within the cycle; not part of the slot."""
     callback: str
     """The callback whose instances start in the slot."""
@@ -120,7 +113,7 @@ class TableSlot(Document):
 class Table(Document):
     """When instances of which callback may start."""
 
-    cycle: Annotated[int, Field(ge=1, le=1000000000000000)]
+    cycle: Annotated[int, Between(1, 1000000000000000)]
     """How often the slots repeat."""
     slots: tuple[TableSlot, ...] = ()
     """The slots."""
@@ -147,15 +140,15 @@ class Executor(Document):
     """How it chooses what runs next."""
     timers: Literal["polled", "privileged"] = "polled"
     """privileged: timers bypass the ready set, as in ROS 2 before Eloquent."""
-    threads: Annotated[int, Field(ge=1, le=1024)] = 1
+    threads: Annotated[int, Between(1, 1024)] = 1
     """Threads of a multi_threaded executor."""
-    cpu: Annotated[int, Field(ge=0, le=2147483647)] | None = None
+    cpu: Annotated[int, Between(0, 2147483647)] | None = None
     """The processor that its threads are bound to; null: one of its own."""
     supply: Supply = Supply()
     """Processor time of each of its threads."""
-    overhead: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
+    overhead: tuple[Annotated[int, Between(0, 1000000000000000)], ...] = ()
     """OT(1), OT(2), …: overhead of that many consecutive instances."""
-    release_overhead: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    release_overhead: Annotated[int, Between(0, 1000000000000000)] = 0
     """Longest time that the release of a timer or a message takes from the executor's thread, if
     it has a thread that releases.
     """
@@ -172,7 +165,7 @@ class Executor(Document):
 class ExecutionTime(Document):
     """How long instances of a callback run."""
 
-    curve: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
+    curve: tuple[Annotated[int, Between(0, 1000000000000000)], ...] = ()
     """ET(1), ET(2), …: longest execution time of that many consecutive instances. Cumulative:
     monotone and sub-additive; longer stretches follow by sub-additivity.
     """
@@ -182,18 +175,18 @@ class Activation(Document):
     """How often a callback is activated."""
 
     kind: Literal["periodic", "sporadic", "min_distance"]
-    period: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    period: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Time from one activation to the next."""
-    jitter: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    jitter: Annotated[int, Between(0, 1000000000000000)] = 0
     """Longest delay of an activation."""
-    phase: Annotated[int, Field(ge=0, le=1000000000000000)] | None = None
+    phase: Annotated[int, Between(0, 1000000000000000)] | None = None
     """When the first activation is due, on a clock that all phases count from, less than the
     period; null: not known. Only the analysis "exact", whose bounds then hold for these
     phases alone, and takt simulate go by it.
     """
-    min_separation: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    min_separation: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Least time from one activation to the next."""
-    values: tuple[Annotated[int, Field(ge=0, le=1000000000000000)], ...] = ()
+    values: tuple[Annotated[int, Between(0, 1000000000000000)], ...] = ()
     """Element n - 1: the shortest span of n consecutive activations. The first is 0, the last
     above 0; monotone and super-additive.
     """
@@ -214,7 +207,7 @@ class Callback(Document):
     """What activates it."""
     topic: str | None = None
     """Topic of a subscription, name of a service or client."""
-    registration: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] = 0
+    registration: Annotated[int, Between(-9223372036854775808, 9223372036854775807)] = 0
     """Order of registration within the executor; equal ones count in the order of the document."""
     execution_time: ExecutionTime = ExecutionTime()
     """How long its instances run."""
@@ -222,11 +215,11 @@ class Callback(Document):
     """Activations of its own, in addition to those that its edges cause. Timers and event
     sources need one; null: messages alone activate it.
     """
-    priority: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    priority: Annotated[int, Between(-9223372036854775808, 9223372036854775807)] | None = None
     """Larger is more urgent, on fixed_priority executors."""
-    deadline: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    deadline: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Relative to its activation, on edf executors."""
-    queue_depth: Annotated[int, Field(ge=1, le=9223372036854775807)] | None = None
+    queue_depth: Annotated[int, Between(1, 9223372036854775807)] | None = None
     """Messages that wait at most (QoS keep-last depth); null: unbounded."""
     callback_group: str | None = None
     """Callbacks of one group exclude each other on several threads; "reentrant" ones exclude
@@ -241,44 +234,44 @@ class Link(Document):
 
     id: str
     """A unique name."""
-    bandwidth: Annotated[int, Field(ge=1, le=9223372036854775807)]
+    bandwidth: Annotated[int, Between(1, 9223372036854775807)]
     """Bits per second."""
-    chunk_bytes: Annotated[int, Field(ge=1, le=8388608)] = 65536
+    chunk_bytes: Annotated[int, Between(1, 8388608)] = 65536
     """After so many bytes of a message a more urgent one may go first."""
-    overhead: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    overhead: Annotated[int, Between(0, 1000000000000000)] = 0
     """Longest time that each chunk takes beyond its bits."""
 
 
 class Edge(Document):
     """Messages from one callback to another."""
 
-    source: str = Field(alias="from")
+    source: Annotated[str, Key("from")]
     """The callback that publishes."""
-    target: str = Field(alias="to")
+    target: Annotated[str, Key("to")]
     """The callback that receives."""
     topic: str | None = None
     """The topic of the messages; null: the receiver's."""
-    delay: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    delay: Annotated[int, Between(0, 1000000000000000)] = 0
     """Longest time from publication to activation, beside the link if there is one."""
     link: str | None = None
     """The link that its messages take to another host; null: none. Edges of one topic from one
     callback over one link are one message there.
     """
-    priority: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] = 0
+    priority: Annotated[int, Between(-9223372036854775808, 9223372036854775807)] = 0
     """Of its messages on the link: larger is more urgent."""
     triggered_by: tuple[str, ...] | None = None
     """Predecessors of `from` whose messages make it publish here; null: whatever activates it."""
-    message_size: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    message_size: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Payload of a message in bytes: in takt run, and at most on a link."""
-    confidence: Annotated[int, Field(ge=1, le=100)] | None = None
+    confidence: Annotated[int, Between(1, 100)] | None = None
     """Percent; of an inferred edge to a timer, which reads what the sender keeps; null: declared
     or observed.
     """
-    messages: Annotated[int, Field(ge=1, le=2147483648)] | None = None
+    messages: Annotated[int, Between(1, 2147483648)] | None = None
     """So many of `instances` consecutive instances of `from` send a message in takt simulate and
     takt run; bounds count one for each. null: all send.
     """
-    instances: Annotated[int, Field(ge=1, le=2147483648)] | None = None
+    instances: Annotated[int, Between(1, 2147483648)] | None = None
     """See `messages`."""
 
 
@@ -293,13 +286,13 @@ class Join(Document):
     """
     inputs: tuple[str, ...] = ()
     """Predecessors of the callback."""
-    confidence: Annotated[int, Field(ge=1, le=100)] | None = None
+    confidence: Annotated[int, Between(1, 100)] | None = None
     """Percent; of a join inferred from which runs published. Bounds hold whether it is one or
     not; null: declared.
     """
     completed_by: tuple[str, ...] = ()
     """The inputs of an inferred join whose messages were seen to complete a set; empty: any may."""
-    keeping_time: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    keeping_time: Annotated[int, Between(0, 1000000000000000)] = 0
     """The longest run by a message of another input of an inferred join."""
 
 
@@ -310,9 +303,9 @@ class Chain(Document):
     """A unique name."""
     callbacks: tuple[str, ...] = ()
     """Its callbacks in order."""
-    goal: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    goal: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Latency that it should have at most."""
-    rank: Annotated[int, Field(ge=-9223372036854775808, le=9223372036854775807)] | None = None
+    rank: Annotated[int, Between(-9223372036854775808, 9223372036854775807)] | None = None
     """1 is degraded last."""
 
 
@@ -326,7 +319,7 @@ class Model(Document):
     version: Literal[1]
     name: str = ""
     """What people call it."""
-    provenance: dict[str, Any] = {}
+    provenance: dict[str, Any] = EMPTY
     """Where the model came from."""
     executors: tuple[Executor, ...] = ()
     """Its executors."""
@@ -346,12 +339,12 @@ class LinkBound(Document):
     """Messages of a topic that a callback sends over a link."""
 
     link: str
-    source: str = Field(alias="from")
+    source: Annotated[str, Key("from")]
     """The callback that publishes."""
     topic: str
-    target: tuple[str, ...] = Field(default=(), alias="to")
+    target: Annotated[tuple[str, ...], Key("to")] = ()
     """The callbacks that receive."""
-    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    bound: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """The longest time from publication to the arrival of the last chunk."""
     by: str | None = None
     """The analysis that gave the bound."""
@@ -371,7 +364,7 @@ class CallbackBound(Document):
     """The bound of a callback's response time."""
 
     id: str
-    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    bound: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """The longest response time: from activation to completion of any instance."""
     by: str | None = None
     """The analysis that gave the bound."""
@@ -384,11 +377,11 @@ class Segment(Document):
 
     executor: str
     callbacks: tuple[str, ...] = ()
-    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    bound: Annotated[int, Between(0, 9223372036854775807)] | None = None
     by: str | None = None
-    delay: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    delay: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Longest time of the message from the previous segment."""
-    sampling: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    sampling: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Longest time that a message waits for the timer that samples it."""
 
 
@@ -396,16 +389,16 @@ class ChainBound(Document):
     """The bounds of a chain."""
 
     id: str
-    bound: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    bound: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Activation of the first callback to completion of the last."""
-    goal: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    goal: Annotated[int, Between(0, 9223372036854775807)] | None = None
     met: bool | None = None
     """null: there is no goal."""
-    reaction_time: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    reaction_time: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """From an input at any instant to the first output that is based on it or on a newer one."""
     reaction_time_reason: str | None = None
     """Why there is none."""
-    data_age: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    data_age: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """At any output: since the first callback was activated that read the input it is based on."""
     data_age_reason: str | None = None
     """Why there is none."""
@@ -434,8 +427,8 @@ class Term(Document):
     ]
     callback: str | None = None
     """Whose instances."""
-    instances: Annotated[int, Field(ge=1, le=9223372036854775807)] | None = None
-    time: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
+    instances: Annotated[int, Between(1, 9223372036854775807)] | None = None
+    time: Annotated[int, Between(-9223372036854775807, 9223372036854775807)]
     """Negative: what takes time off."""
 
 
@@ -446,7 +439,7 @@ class ExplainedSegment(Document):
     callbacks: tuple[str, ...] = ()
     by: str
     """The analysis that gave the bound."""
-    bound: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    bound: Annotated[int, Between(0, 9223372036854775807)]
     """The sum of the terms' times, delay and sampling included."""
     terms: tuple[Term, ...] = ()
 
@@ -455,7 +448,7 @@ class Explanation(Document):
     """What the bound of a chain is made of (--explain)."""
 
     chain: str
-    bound: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    bound: Annotated[int, Between(0, 9223372036854775807)]
     """The sum of the segments' bounds."""
     dominating: Term
     """The longest term, and the index of its segment."""
@@ -474,8 +467,8 @@ class Bounds(Document):
     """Every callback has a bound."""
     seconds: float = 0
     """Wall-clock time of the analysis."""
-    provenance: dict[str, Any] = {}
-    steps: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    provenance: dict[str, Any] = EMPTY
+    steps: Annotated[int, Between(0, 9223372036854775807)] = 0
     """How many steps the searches took: a step looks at what one callback demands."""
     coarse: tuple[str, ...] = ()
     """Executors for whose own analysis the steps allowed did not suffice: their bounds are
@@ -500,12 +493,12 @@ class Bounds(Document):
 class Statistics(Document):
     """Statistics of durations; null where there are none."""
 
-    min: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
+    min: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
     mean: float | None = None
-    p50: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
-    p99: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
-    max: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
-    samples: tuple[Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)], ...] = ()
+    p50: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+    p99: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+    max: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+    samples: tuple[Annotated[int, Between(-9223372036854775807, 9223372036854775807)], ...] = ()
     """Some of the values."""
 
 
@@ -514,22 +507,22 @@ class ObservedThread(Document):
 
     id: str
     policy: Literal["other", "fifo", "rr", "deadline"]
-    runtime: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    deadline: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    period: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    priority: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] = 0
-    cpu: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] = -1
+    runtime: Annotated[int, Between(0, 9223372036854775807)] = 0
+    deadline: Annotated[int, Between(0, 9223372036854775807)] = 0
+    period: Annotated[int, Between(0, 9223372036854775807)] = 0
+    priority: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] = 0
+    cpu: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] = -1
 
 
 class MeasuredCallback(Document):
     """What is known of a callback's instances."""
 
     id: str
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     bound_relevant: bool | None = None
     execution_time: Statistics = Statistics()
     response_time: Statistics = Statistics()
-    min_distance: tuple[Annotated[int, Field(ge=0, le=9223372036854775807)], ...] = ()
+    min_distance: tuple[Annotated[int, Between(0, 9223372036854775807)], ...] = ()
     """Element n - 1: the shortest span of n consecutive activations."""
 
 
@@ -539,15 +532,15 @@ class MeasuredChain(Statistics):
     """
 
     id: str
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
-    incomplete: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    count: Annotated[int, Between(0, 9223372036854775807)]
+    incomplete: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Instances of the first callback that led to no completion of the chain."""
 
 
 class Way(Document):
     """The way of those messages whose moments in Fast DDS were recorded."""
 
-    count: Annotated[int, Field(ge=1, le=9223372036854775807)]
+    count: Annotated[int, Between(1, 9223372036854775807)]
     sending: Statistics = Statistics()
     """From rmw_publish until they were handed to the transports."""
     transport: Statistics = Statistics()
@@ -559,9 +552,9 @@ class Way(Document):
 class MeasuredEdge(Document):
     """Messages from one callback to another."""
 
-    source: str = Field(alias="from")
-    target: str = Field(alias="to")
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    source: Annotated[str, Key("from")]
+    target: Annotated[str, Key("to")]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     delay: Statistics = Statistics()
     way: Way | None = None
 
@@ -570,12 +563,12 @@ class Instance(Document):
     """A callback that ran, from start to end."""
 
     executor: str
-    thread: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    thread: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Which thread of the executor, from 0."""
     callback: str
-    activation: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)] | None = None
-    start: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
-    end: Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)]
+    activation: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+    start: Annotated[int, Between(-9223372036854775807, 9223372036854775807)]
+    end: Annotated[int, Between(-9223372036854775807, 9223372036854775807)]
 
 
 class Measurement(Document):
@@ -585,8 +578,8 @@ class Measurement(Document):
 
     format: Literal["takt/measurement"]
     version: Literal[1]
-    provenance: dict[str, Any] = {}
-    losses: dict[str, Annotated[int, Field(ge=0, le=9223372036854775807)]] = {}
+    provenance: dict[str, Any] = EMPTY
+    losses: dict[str, Annotated[int, Between(0, 9223372036854775807)]] = EMPTY
     executors: tuple[ObservedThread, ...] = ()
     callbacks: tuple[MeasuredCallback, ...] = ()
     chains: tuple[MeasuredChain, ...] = ()
@@ -598,12 +591,12 @@ class SimulatedCallback(Statistics):
     """Response times, from activation to completion."""
 
     id: str
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     standard_deviation: float | None = None
-    activations: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
-    skipped: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    activations: Annotated[int, Between(0, 9223372036854775807)] = 0
+    skipped: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Expiries of a timer never served."""
-    discarded: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    discarded: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Messages that a full queue lost."""
 
 
@@ -611,9 +604,9 @@ class SimulatedChain(Statistics):
     """Latencies, from the activation of the first callback to the completion of the last."""
 
     id: str
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     standard_deviation: float | None = None
-    goal: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    goal: Annotated[int, Between(0, 9223372036854775807)] | None = None
 
 
 class SimulatedHop(Statistics):
@@ -622,9 +615,9 @@ class SimulatedHop(Statistics):
     """
 
     link: str
-    source: str = Field(alias="from")
+    source: Annotated[str, Key("from")]
     topic: str
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
 
 
 class Simulation(Document):
@@ -634,10 +627,10 @@ class Simulation(Document):
 
     format: Literal["takt/simulation"]
     version: Literal[1]
-    provenance: dict[str, Any] = {}
-    events: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    provenance: dict[str, Any] = EMPTY
+    events: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Activations, starts and completions."""
-    unfinished: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    unfinished: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Instances and messages that waited at the end."""
     warnings: tuple[str, ...] = ()
     callbacks: tuple[SimulatedCallback, ...] = ()
@@ -650,20 +643,20 @@ class Simulation(Document):
 class ServerSlot(Document):
     """[start, end) within the cycle."""
 
-    start: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    start: Annotated[int, Between(0, 9223372036854775807)]
     """Beginning of the slot within the cycle."""
-    end: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    end: Annotated[int, Between(0, 9223372036854775807)]
     """End of the slot within the cycle; not part of the slot."""
 
 
 class ShapingBand(Document):
     """A slot of a gate, and what leaves in it."""
 
-    start: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    start: Annotated[int, Between(0, 9223372036854775807)]
     """Beginning of the slot within the cycle."""
-    end: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    end: Annotated[int, Between(0, 9223372036854775807)]
     """End of the slot within the cycle; not part of the slot."""
-    latency: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    latency: Annotated[int, Between(0, 9223372036854775807)]
     """The latency of the outputs that leave in it."""
     share: float
     """The share of the profile's outputs that leave in it."""
@@ -672,36 +665,36 @@ class ShapingBand(Document):
 class LatencyStatistics(Document):
     """Latencies of a chain's outputs."""
 
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     """Outputs."""
-    min: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    min: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Shortest."""
     mean: float | None = None
     """Average."""
-    p50: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    p50: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Median."""
-    p99: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    p99: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """99 % are not longer."""
-    p999: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    p999: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """99.9 % are not longer."""
-    max: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    max: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Longest."""
-    jitter: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    jitter: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Half of what lies between the shortest and the longest."""
 
 
 class ObservedPhase(Document):
     """How a loop that is not ours ran beside the chain."""
 
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     """Its messages."""
     drift: float
     """By what share its period is longer than the chain's."""
-    spread: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    spread: Annotated[int, Between(0, 9223372036854775807)]
     """How late messages came at most, from the earliest ones."""
-    offset: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    offset: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """The shortest time from a message until the chain began."""
-    offset_spread: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    offset_spread: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """How much longer it was at most."""
 
 
@@ -715,7 +708,7 @@ class GatePhase(Document):
     clock:NAME. Neither this nor a topic: cycles begin at multiples of the period on
     CLOCK_MONOTONIC.
     """
-    delay: Annotated[int, Field(ge=0, le=9223372036854775807)] = 0
+    delay: Annotated[int, Between(0, 9223372036854775807)] = 0
     """The shortest time from the beginning of a cycle until it is told."""
     observed: ObservedPhase | None = None
     """What a recording shows of the loop."""
@@ -735,9 +728,9 @@ class ShapedGate(Document):
     callback: str | None = None
     """The callback that publishes; null: the chain's last."""
     phase: GatePhase = GatePhase()
-    publish_time: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    publish_time: Annotated[int, Between(0, 9223372036854775807)]
     """How long publishing takes."""
-    shortest: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    shortest: Annotated[int, Between(0, 9223372036854775807)]
     """The shortest latency of the profile: an output earlier than half of it belongs to the
     cycle before.
     """
@@ -754,15 +747,15 @@ class OvershootOutcome(Document):
 
     policy: Literal["skip", "defer", "degrade"]
     """skip drops a late output, defer lets it out in the next slot, degrade at once."""
-    count: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    count: Annotated[int, Between(0, 9223372036854775807)]
     """Executions."""
-    dropped: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    dropped: Annotated[int, Between(0, 9223372036854775807)]
     """Outputs that never left."""
-    late: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    late: Annotated[int, Between(0, 9223372036854775807)]
     """Outputs that left outside of the slots of their cycle."""
-    max: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    max: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """The longest latency."""
-    longest_gap: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    longest_gap: Annotated[int, Between(0, 9223372036854775807)]
     """Between two outputs."""
 
 
@@ -779,7 +772,7 @@ class ShapedChain(Document):
 
     id: str
     """The id of the chain in the model."""
-    period: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    period: Annotated[int, Between(0, 9223372036854775807)]
     """How often the chain is activated."""
     executors: tuple[str, ...] = ()
     """The executors of its callbacks."""
@@ -794,9 +787,7 @@ class ShapedChain(Document):
     """Simulated, one for each policy."""
     baselines: tuple[ShapingBaseline, ...] = ()
     """Logical execution time, simulated."""
-    histogram: tuple[
-        Annotated[int, Field(ge=-9223372036854775807, le=9223372036854775807)], ...
-    ] = ()
+    histogram: tuple[Annotated[int, Between(-9223372036854775807, 9223372036854775807)], ...] = ()
     """The profile's counts in bins of equal width from its shortest to its longest latency."""
 
 
@@ -805,7 +796,7 @@ class ShapingServer(Document):
 
     chain: str
     """Its id."""
-    cores: tuple[Annotated[int, Field(ge=0, le=9223372036854775807)], ...] = ()
+    cores: tuple[Annotated[int, Between(0, 9223372036854775807)], ...] = ()
     """The processors of the chain and of all that it waits for, each of which has these slots;
     empty: the model pins not all of them.
     """
@@ -822,13 +813,13 @@ class ShapingMethod(Document):
     """cvar is the mean of the share 1 - tail of the longest latencies."""
     confidence: float | None = None
     """The worst distribution within this confidence band was taken; null: the observed one."""
-    bands: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    bands: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Slots of each gate."""
-    freshness: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    freshness: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """The longest distance of successive slots."""
-    grid: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    grid: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Slots start at multiples of it."""
-    slack: Annotated[int, Field(ge=0, le=9223372036854775807)] | None = None
+    slack: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Between the longest latency and the last slot."""
     source: Literal["simulation", "trace"] | None = None
     """Where the latencies are from."""
@@ -843,9 +834,9 @@ class Shaping(Document):
     version: Literal[1]
     name: str = ""
     """The name of the model."""
-    provenance: dict[str, Any] = {}
+    provenance: dict[str, Any] = EMPTY
     method: ShapingMethod = ShapingMethod()
-    cycle: Annotated[int, Field(ge=0, le=9223372036854775807)]
+    cycle: Annotated[int, Between(0, 9223372036854775807)]
     """After which the tables of the servers repeat."""
     chains: tuple[ShapedChain, ...] = ()
     """The chains that are shaped."""
@@ -884,13 +875,13 @@ class Plant(Document):
     """The names of the m inputs, which are known as they are applied."""
     measurements: tuple[str, ...] = ()
     """The names of the p measurements."""
-    parameters: dict[str, float] = {}
+    parameters: dict[str, float] = EMPTY
     """Constants by name."""
     time: Literal["continuous", "discrete"] = "continuous"
     """continuous: the dynamics are the time derivative of the state; discrete: the state one
     period later.
     """
-    integration_steps: Annotated[int, Field(ge=1, le=1000)] = 1
+    integration_steps: Annotated[int, Between(1, 1000)] = 1
     """Steps of the classical Runge-Kutta method in each period, with the input held; of
     continuous dynamics.
     """
@@ -942,9 +933,9 @@ class NonlinearEstimator(Document):
     """What is known of the distribution; 2 for a Gaussian one."""
     kappa: float = 0.0
     """Second parameter of the spread."""
-    particles: Annotated[int, Field(ge=1, le=1000000)] = 1000
+    particles: Annotated[int, Between(1, 1000000)] = 1000
     """How many particles."""
-    seed: Annotated[int, Field(ge=0, le=9223372036854775807)] = 1
+    seed: Annotated[int, Between(0, 9223372036854775807)] = 1
     """Of its random numbers: equal seeds and inputs give equal estimates."""
     resampling: Literal["systematic", "stratified", "residual"] = "systematic"
     """How particles are drawn anew."""
@@ -977,23 +968,23 @@ class ErrorBound(Document):
 class HandoverTiming(Document):
     """How long a hand-over takes and when one back is tried."""
 
-    period: Annotated[int, Field(ge=1, le=1000000000000000)]
+    period: Annotated[int, Between(1, 1000000000000000)]
     """T_s: how often the estimator runs."""
-    load_periods: Annotated[int, Field(ge=1, le=1000000)] = 1
+    load_periods: Annotated[int, Between(1, 1000000)] = 1
     """k: whole periods from the last sample with an input in the decision bound to the first use
     of the nonlinear estimate.
     """
-    actuation_delay: Annotated[int, Field(ge=0, le=1000000000000000)] = 0
+    actuation_delay: Annotated[int, Between(0, 1000000000000000)] = 0
     """R: from a sample to what is done with its estimate, so the response time of the estimator
     and of what follows.
     """
-    window: Annotated[int, Field(ge=1, le=1000000000000000)]
+    window: Annotated[int, Between(1, 1000000000000000)]
     """Delta, for which the regions were computed: at least load_periods * period +
     actuation_delay, and at least the period.
     """
-    return_window: Annotated[int, Field(ge=1, le=1000000000000000)] | None = None
+    return_window: Annotated[int, Between(1, 1000000000000000)] | None = None
     """The time for which the region `back` was computed, at least the window; null: the window."""
-    return_after: Annotated[int, Field(ge=1, le=1000000)] = 1
+    return_after: Annotated[int, Between(1, 1000000)] = 1
     """So many samples in succession must allow the way back before it begins: hysteresis."""
     return_when: Literal["safe", "requested"] = "safe"
     """safe: back to the linear mode as soon as it is safe; requested: only after a request for
@@ -1021,7 +1012,7 @@ class Axis(Document):
     """The first node."""
     last: float
     """The last node, above the first."""
-    count: Annotated[int, Field(ge=2, le=65536)]
+    count: Annotated[int, Between(2, 65536)]
     """How many nodes."""
 
 
@@ -1086,7 +1077,7 @@ class Handoff(Document):
     version: Literal[1]
     name: str = ""
     """What people call it."""
-    provenance: dict[str, Any] = {}
+    provenance: dict[str, Any] = EMPTY
     plant: Plant = Plant()
     linear: LinearEstimator = LinearEstimator()
     nonlinear: NonlinearEstimator = NonlinearEstimator()
@@ -1101,7 +1092,7 @@ class Handoff(Document):
     regions: Regions
     assumptions: tuple[str, ...] = ()
     """What must hold for the guarantee, one sentence each."""
-    design: dict[str, Any] = {}
+    design: dict[str, Any] = EMPTY
     """How the regions were found: methods, figures, what people want to see. Nothing at run time
     depends on it.
     """

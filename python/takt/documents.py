@@ -6,22 +6,19 @@ whichever command reads it, so that every mistake in it has one line.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
-from pydantic import BaseModel, ValidationError
+import json
 
 import takt_native
 from takt.document_types import *  # noqa: F403
 from takt.document_types import Bounds, Measurement, Model
 from takt.errors import UserError
+from takt.typed import AnyDocument, Document, FieldError
 
 KINDS: dict[str, type[Model] | type[Bounds] | type[Measurement]] = {
     "takt/model": Model,
     "takt/bounds": Bounds,
     "takt/measurement": Measurement,
 }
-
-AnyDocument = TypeVar("AnyDocument", bound=BaseModel)
 
 
 def parse_any(text: str, source: str) -> Model | Bounds | Measurement:
@@ -40,13 +37,11 @@ def parse_any(text: str, source: str) -> Model | Bounds | Measurement:
 def parse(kind: type[AnyDocument], text: str, source: str) -> AnyDocument:
     """Reads a document of one format; a model gets its defaults. UserError names the field."""
     if issubclass(kind, Model):
-        return kind.model_validate_json(_normalised(text, source)[0])
+        text, _ = _normalised(text, source)
     try:
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = _path(first["loc"])
-        raise UserError(f"{source}: {field}{': ' if field else ''}{first['msg']}") from error
+        return kind.read(json.loads(text))
+    except (FieldError, ValueError) as error:
+        raise UserError(f"{source}: {error}") from error
 
 
 def parse_model(text: str, source: str) -> tuple[Model, list[str]]:
@@ -54,12 +49,12 @@ def parse_model(text: str, source: str) -> tuple[Model, list[str]]:
     the field.
     """
     normalised, warnings = _normalised(text, source)
-    return Model.model_validate_json(normalised), warnings
+    return Model.read(json.loads(normalised)), warnings
 
 
-def to_json(document: BaseModel) -> str:
+def to_json(document: Document) -> str:
     """The text of a document, with the fields that it had when it was read."""
-    return document.model_dump_json(by_alias=True, exclude_unset=True, indent=1) + "\n"
+    return json.dumps(document.json(), ensure_ascii=False, indent=1) + "\n"
 
 
 def _normalised(text: str, source: str) -> tuple[str, list[str]]:
@@ -67,9 +62,3 @@ def _normalised(text: str, source: str) -> tuple[str, list[str]]:
         return takt_native.parse_model(text, source)
     except takt_native.InputError as error:
         raise UserError(str(error)) from error
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    """("chains", 2, "goal") as chains[2].goal."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
-    return "".join(parts).lstrip(".")

@@ -6,10 +6,8 @@ import contextlib
 import errno
 import json
 import os
-import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,12 +85,14 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
         elif stat.S_ISDIR(former.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         else:
-            with tempfile.TemporaryDirectory() as folder:
+            from tempfile import TemporaryDirectory
+
+            with TemporaryDirectory() as folder:
                 written = Path(folder) / "written"
                 written.touch()
                 yield written
-                with written.open("rb") as source, target.open("wb") as device:
-                    shutil.copyfileobj(source, device)
+                with target.open("wb") as device:
+                    device.write(written.read_bytes())
     except FileExistsError as error:
         raise UserError(f"{path}: cannot be written: {os.strerror(errno.ENOTDIR)}") from error
     except OSError as error:
@@ -102,7 +102,9 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
 @contextlib.contextmanager
 def _new_file_beside(target: Path, former: os.stat_result | None) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    from tempfile import mkstemp
+
+    handle, name = mkstemp(prefix=f".{target.name}.", dir=target.parent)
     temporary = Path(name)
     try:
         os.close(handle)
@@ -117,7 +119,7 @@ def _new_file_beside(target: Path, former: os.stat_result | None) -> Iterator[Pa
                 try:
                     os.chown(temporary, former.st_uid, former.st_gid)
                 except PermissionError:  # somebody else's file that we may write to
-                    shutil.copyfile(temporary, target)
+                    target.write_bytes(temporary.read_bytes())
                     return
             temporary.chmod(stat.S_IMODE(former.st_mode))
         temporary.replace(target)
@@ -143,7 +145,9 @@ def replacement_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         if target.exists() and not (target.is_dir() and not any(target.iterdir())):
             raise UserError(f"{target}: exists; remove it, or name another folder")
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as name:
             written = Path(name) / "written"
             written.mkdir()
             yield written

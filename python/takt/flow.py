@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from rich.table import Table
-
 from takt.documents import Model
 from takt.formatting import NONE, count, duration, grouped
 from takt.tables import cell
+from takt.terminal import Table
 
 Json = dict[str, Any]
 
@@ -44,11 +43,11 @@ def table(flows: list[Json]) -> Table:
     """
     of_pair = _by_ends(flows)
     alone = len(of_pair) == 1
-    shown = Table(box=None, pad_edge=False)
+    shown = Table()
     for column in ("By way of",) if alone and len(flows) > 1 else ("From", "To"):
         shown.add_column(column)
     for column in ("Messages", "Min", "p50", "p99", "Max", "Worst"):
-        shown.add_column(column, justify="right", no_wrap=True)
+        shown.add_column(column, right=True)
     shown.add_column("Of the mean")
     rows = flows if alone else [paths[0] for paths in of_pair.values()]
     for flow in rows[:MOST_SHOWN]:

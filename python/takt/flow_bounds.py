@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
 from takt import flow as flows
 from takt import pipeline
 from takt.documents import Explanation, Model
@@ -13,6 +11,7 @@ from takt.errors import UserError
 from takt.formatting import NONE, duration
 from takt.inputs import ModelText
 from takt.tables import TERMS, cell
+from takt.terminal import Table
 
 Json = dict[str, Any]
 Key = tuple[str, str | None]
@@ -81,10 +80,10 @@ def table(compared: Json) -> Table:
         f"{cell(compared['chain'])}: {duration(compared['max'])} at most, the bound is "
         f"{duration(compared['bound'])}"
     )
-    shown = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    shown = Table(title=title)
     shown.add_column("Part")
     for column in ("Bound", "Seen", "Used"):
-        shown.add_column(column, justify="right", no_wrap=True)
+        shown.add_column(column, right=True)
     for term in compared["terms"]:
         words = WORDS.get(term["kind"], term["kind"]).format(cell(term["callback"] or ""))
         used = f"{100 * term['observed'] / term['bound']:.0f} %" if term["bound"] > 0 else NONE

@@ -10,17 +10,15 @@ import json
 import math
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
-import typer
-
 import takt_native
 from takt import console, documents, files, pipeline
+from takt.arguments import Argument, BadParameter, Option
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
 
@@ -32,7 +30,7 @@ MODEL_HELP = 'A takt/model document ("-": standard input), or traces to make one
 def _known_analysis(name: str) -> str:
     if name not in pipeline.ANALYSES:
         known = ", ".join(map(repr, pipeline.ANALYSES))
-        raise typer.BadParameter(f"{name!r} is not one of {known}")
+        raise BadParameter(f"{name!r} is not one of {known}")
     return name
 
 
@@ -41,7 +39,7 @@ BEST_PERIOD = "auto"
 
 
 def period(text: str) -> int | None:
-    """The period of reservations in ns; None: the best. Raises typer.BadParameter."""
+    """The period of reservations in ns; None: the best. Raises BadParameter."""
     if text == BEST_PERIOD:
         return None
     try:
@@ -49,7 +47,7 @@ def period(text: str) -> int | None:
     except ValueError:
         milliseconds = math.nan
     if not 0.1 <= milliseconds <= 10_000:
-        raise typer.BadParameter(
+        raise BadParameter(
             f"{text!r} is neither {BEST_PERIOD!r} nor from 0.1 to 10000 milliseconds",
             param_hint="--period",
         )
@@ -57,25 +55,25 @@ def period(text: str) -> int | None:
 
 
 def cores(text: str) -> list[int]:
-    """Processor numbers like "1-3,5"; "none": none. Raises typer.BadParameter."""
+    """Processor numbers like "1-3,5"; "none": none. Raises BadParameter."""
     if text == "none":
         return []
     numbers: set[int] = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
         if not (first.isdecimal() and (last or first).isdecimal() and len(part) <= 9):
-            raise typer.BadParameter(f"{text!r} is not like 1-3,5, nor 'none'", param_hint="--pin")
+            raise BadParameter(f"{text!r} is not like 1-3,5, nor 'none'", param_hint="--pin")
         if int(last or first) < int(first):
-            raise typer.BadParameter(f"{part!r} ends before it begins", param_hint="--pin")
+            raise BadParameter(f"{part!r} ends before it begins", param_hint="--pin")
         numbers |= set(range(int(first), int(last or first) + 1))
     return sorted(numbers)
 
 
 # Options that many commands have.
-Models = Annotated[list[str], typer.Argument(metavar="MODEL|TRACE...", help=MODEL_HELP)]
+Models = Annotated[list[str], Argument(metavar="MODEL|TRACE...", help=MODEL_HELP)]
 Goals = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--goals",
         metavar="FILE",
         help="Take chains and goals of this YAML file, which names them by topics and nodes; see "
@@ -84,7 +82,7 @@ Goals = Annotated[
 ]
 Analysis = Annotated[
     str,
-    typer.Option(
+    Option(
         metavar="|".join(pipeline.ANALYSES),
         callback=_known_analysis,
         help="Which analysis; combined takes the better of the first two. tight: lower where "
@@ -169,7 +167,9 @@ def model_file(paths: Sequence[str], goals: str | None = None) -> Iterator[tuple
         yield paths[0], paths[0]
         return
     text, source = model(paths, goals)
-    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="takt-") as folder:
         path = Path(folder) / "model.json"
         path.write_text(text, encoding="utf-8")
         yield str(path), source

@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group
-from rich.table import Table
-
 from takt import alerts, cheap_mode, control, diagnostics, recorder, runtime, tables
 from takt.errors import UserError
 from takt.formatting import count, duration, significant
 from takt.shaping import dispatcher, plans
+from takt.terminal import Part, Table, styled
 
 Json = dict[str, Any]
 
@@ -162,7 +160,7 @@ class _Program:
         return self._status
 
 
-def view(document: Json) -> Group:
+def view(document: Json) -> list[Part]:
     """A takt/status document as tables."""
     share = 100 * document["cpu_seconds"] / max(document["seconds"], 1e-9)
     heading = (
@@ -170,20 +168,20 @@ def view(document: Json) -> Group:
         f"{share:.2f} % of a core, {count(document['lost_events'], 'event')} lost"
         + (", dry run: nothing is changed" if document["dry_run"] else "")
     )
-    parts: list[Any] = [heading, ""]
+    parts: list[Part] = [heading, ""]
     if document["chains"]:
         parts += [_chains(document["chains"]), *alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
     else:
         parts.append("No decision yet: the programs are not up")
-    return Group(*parts)
+    return parts
 
 
 def _chains(chains: list[Json]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Chain")
     for column in ("p50", "p99", "Worst", "Bound", "Goal", "Missed"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     table.add_column("State")
     for chain in chains:
         measured = chain["measured"] or {}
@@ -196,15 +194,15 @@ def _chains(chains: list[Json]) -> Table:
             duration(chain["bound"]),
             duration(chain["goal"]),
             str(measured.get("missed", "")),
-            f"[{COLOURS[chain['state']]}]{chain['state']}[/]{reason}",
+            styled(chain["state"], COLOURS[chain["state"]]) + reason,
         )
     return table
 
 
 def _executors(executors: list[Json]) -> Table:
-    table = Table("Executor", box=None, pad_edge=False)
+    table = Table("Executor")
     for column in ("Busy", "Reservation"):
-        table.add_column(column, justify="right")
+        table.add_column(column, right=True)
     for executor in executors:
         reservation = executor["reservation"]
         words = "best effort"

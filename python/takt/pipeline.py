@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
+import os
 from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
 import takt_native
 from takt import __version__, console, documents
-from takt.documents import AnyDocument, Bounds, Explanation, Measurement, Model, Simulation
+from takt.documents import Bounds, Explanation, Measurement, Model, Simulation
+from takt.typed import AnyDocument
 
 Json = dict[str, Any]
 
@@ -171,11 +171,13 @@ def plan(model_text: str, source: str, options: Json) -> Json:
 def with_origin(document: AnyDocument, model_text: str, source: str) -> AnyDocument:
     """The document, with this model named as its origin."""
     provenance = {**getattr(document, "provenance"), **_origin(model_text, source)}  # noqa: B009
-    return document.model_copy(update={"provenance": provenance})
+    return document.replace(provenance=provenance)
 
 
 def digest(model_text: str) -> str:
     """What tells a model from others in the documents that were made of it."""
+    import hashlib
+
     return hashlib.sha256(model_text.encode()).hexdigest()
 
 
@@ -183,7 +185,7 @@ def _origin(model_text: str, source: str) -> Json:
     """Where a document came from: a model by this version on this host now."""
     return {
         "takt": __version__,
-        "host": platform.node(),
+        "host": os.uname().nodename,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "inputs": [{"path": source, "sha256": digest(model_text)}],
     }

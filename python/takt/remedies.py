@@ -58,7 +58,7 @@ def can_be_reserved(
     analyzer = takt_native.Analyzer(text.text, text.source, analysis)
     for executor in reservations:
         analyzer.set_budget(executor.id, _whole_processor(executor))
-    bounds = Bounds.model_validate_json(analyzer.bounds())
+    bounds = Bounds.read(json.loads(analyzer.bounds()))
     return all(chain.met is not False for chain in bounds.chains)
 
 
@@ -169,7 +169,7 @@ class _Search:
         return self._is_within(self._analyzer.bounds())
 
     def _is_within(self, text: str) -> bool:
-        bounds = Bounds.model_validate_json(text)
+        bounds = Bounds.read(json.loads(text))
         bound = next(b.bound for b in bounds.chains if b.id == self._chain.id)
         return bound is not None and bound <= self._goal
 

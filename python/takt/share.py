@@ -14,6 +14,7 @@ from typing import Any
 
 import takt
 from takt import cli, files
+from takt.arguments import ExplainedArgument
 
 SHELLS = ("bash", "zsh", "fish")
 
@@ -79,17 +80,15 @@ def _command(name: str, summary: str) -> Command:
         usage = loaded.get_usage(context).partition("Usage: ")[2]
         options, arguments = [], []
         for parameter in loaded.get_params(context):
-            if parameter.param_type_name == "argument":
+            if isinstance(parameter, ExplainedArgument):
                 title = parameter.metavar or parameter.name.upper()
-                arguments.append(
-                    (title, " ".join((getattr(parameter, "help", None) or "").split()))
-                )
+                arguments.append((title, " ".join(parameter.explanation.split())))
             else:
                 options.append(_option(parameter))
     return Command(
         name,
         summary,
-        cli.plain(" ".join(usage.split())),
+        " ".join(usage.split()),
         loaded.help or "",
         tuple(arguments),
         tuple(options),

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.markup import escape
-from rich.table import Table
-
 from takt.documents import Bounds, Executor, Explanation, Model, Term
 from takt.formatting import NONE, count, duration, grouped, printable
 from takt.names import executor_labels, labels
+from takt.terminal import Table, styled
 from takt.verdict import Status, Verdict
 
 COLOURS = {
     Status.MET: "green",
-    Status.BOUNDED: "default",
+    Status.BOUNDED: "",
     Status.NOT_GUARANTEED: "yellow",
     Status.MISSED: "red",
     Status.VIOLATED: "red",
@@ -30,10 +28,10 @@ def chains(verdicts: list[Verdict]) -> Table:
     """
     verdicts = [verdict for verdict in verdicts if not verdict.idle]
     measured = any(verdict.measured for verdict in verdicts)
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Chain")
     for column in (*(("Messages", "p50", "p99", "Max") if measured else ()), "Bound", "Goal"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     table.add_column("Verdict")
     for verdict in verdicts:
         numbers = []
@@ -44,7 +42,7 @@ def chains(verdicts: list[Verdict]) -> Table:
             numbers += map(duration, values)
         numbers.append(duration(verdict.bound.bound if verdict.bound else None))
         numbers.append(duration(verdict.chain.goal))
-        words = f"[{COLOURS[verdict.status]}]{verdict.summary}[/]"
+        words = styled(verdict.summary, COLOURS[verdict.status])
         if verdict.explanation:
             words += f": {cell(verdict.explanation)}"
         if verdict.remedy:
@@ -83,10 +81,10 @@ def conditions(verdicts: Iterable[Verdict]) -> list[str]:
 
 def end_to_end(bounds: Bounds) -> Table:
     """How long each chain takes to react to an input, and how old its data can be."""
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Chain")
-    table.add_column("Reaction time", justify="right", no_wrap=True)
-    table.add_column("Data age", justify="right", no_wrap=True)
+    table.add_column("Reaction time", right=True)
+    table.add_column("Data age", right=True)
     table.add_column("")
     for chain in bounds.chains:
         reasons = (chain.reaction_time_reason, chain.data_age_reason)
@@ -120,21 +118,21 @@ def explanation(found: Explanation) -> list[Table]:
     for segment in found.segments:
         path = " → ".join(segment.callbacks)
         title = f"{cell(path)} on {cell(segment.executor)}, by {cell(segment.by)}"
-        table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+        table = Table(title=title)
         table.add_column("Part")
         for column in ("Times", "Duration", "Share"):
-            table.add_column(column, justify="right", no_wrap=True)
+            table.add_column(column, right=True)
         for term in segment.terms:
             words = _words(term)
             table.add_row(
-                f"[bold]{words}[/]" if term == found.dominating else words,
+                styled(words, "bold" if term == found.dominating else ""),
                 str(term.instances or ""),
                 duration(term.time),
                 f"{100 * term.time / found.bound:.0f} %" if found.bound else NONE,
             )
         table.add_row("together", "", duration(segment.bound), "", style="bold")
         result.append(table)
-    total = Table(box=None, pad_edge=False, show_header=False)
+    total = Table()
     total.add_row(f"Bound of {cell(found.chain)}", duration(found.bound))
     dominating = f"{_words(found.dominating)}: {duration(found.dominating.time)}"
     total.add_row("Longest part", dominating)
@@ -156,10 +154,10 @@ def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:
     """
     bound_of = {bound.id: bound for bound in bounds.callbacks}
     title = f"Executor {cell(executor_labels(model)[executor.id])}"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title)
     table.add_column("Callback")
-    table.add_column("ET(1)", justify="right", no_wrap=True)
-    table.add_column("Bound", justify="right", no_wrap=True)
+    table.add_column("ET(1)", right=True)
+    table.add_column("Bound", right=True)
     table.add_column("By")
     names = labels(model.callbacks)
     for callback in model.callbacks:
@@ -177,5 +175,5 @@ def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:
 
 
 def cell(text: str) -> str:
-    """A name from anywhere, for a table that reads brackets as markup."""
-    return escape(printable(text))
+    """A name from anywhere, for a terminal."""
+    return printable(text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-import typer
+from takt.arguments import BadParameter
 
 LONGEST = 10**15
 """Nanoseconds; no time of a model is longer."""
@@ -25,8 +25,8 @@ def nanoseconds(text: str) -> int | None:
 
 
 def parse(text: str) -> int:
-    """The nanoseconds of an option of the command line. Raises typer.BadParameter."""
+    """The nanoseconds of an option of the command line. Raises BadParameter."""
     value = nanoseconds(text)
     if value is None or not 0 < value <= LONGEST:
-        raise typer.BadParameter(f"{text!r} is no time above 0 with its unit; write 5ms or 200us")
+        raise BadParameter(f"{text!r} is no time above 0 with its unit; write 5ms or 200us")
     return value

@@ -9,12 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rich.console import Group
-from rich.table import Table
-
 import takt_native
 from takt import alerts, console, files, recorder, tables
 from takt.formatting import NONE, count, duration, significant
+from takt.terminal import Part, Table, styled
 
 Json = dict[str, Any]
 
@@ -91,7 +89,7 @@ class _Clock:
         return document
 
 
-def view(document: Json) -> Group:
+def view(document: Json) -> list[Part]:
     """The document as tables: chains in their order, then the busiest executors."""
     lost = document["lost"]
     heading = (
@@ -100,7 +98,7 @@ def view(document: Json) -> Group:
     )
     if lost["programs"]:
         heading += f", {count(lost['programs'], 'program')} not seen from the beginning"
-    parts: list[Any] = [heading, ""]
+    parts: list[Part] = [heading, ""]
     if not document["chains"] and not document["goals_not_found"]:
         parts.append("No chain yet: start ROS 2 programs, or wait until they are up")
     else:
@@ -109,32 +107,32 @@ def view(document: Json) -> Group:
         tables.cell(f"{goal['name']}: {goal['reason']}") for goal in document["goals_not_found"]
     ]
     parts += alerts.lines(document["alerts"])
-    return Group(*parts, "", _executors(document["executors"]))
+    return [*parts, "", _executors(document["executors"])]
 
 
 def _chains(chains: list[Json]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Chain")
     for column in ("Rate", "p50", "p99", "Max", "Worst", "Bound", "Goal", "Missed"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     for chain in chains:
-        colour = "red" if chain["missed"] else "default"
+        colour = "red" if chain["missed"] else ""
         values = (chain["p50"], chain["p99"], chain["max"], chain["worst"], chain["bound"])
         table.add_row(
             tables.cell(chain["id"]),
             f"{chain['rate']:.1f} Hz",
             *map(duration, values),
             duration(chain["goal"]),
-            f"[{colour}]{chain['missed'] if chain['goal'] is not None else NONE}[/]",
+            styled(str(chain["missed"]) if chain["goal"] is not None else NONE, colour),
         )
     return table
 
 
 def _executors(executors: list[Json]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Busiest executors")
-    table.add_column("Busy", justify="right")
-    table.add_column("Process", justify="right")
+    table.add_column("Busy", right=True)
+    table.add_column("Process", right=True)
     busiest = sorted(executors, key=lambda executor: -executor["busy"])[:BUSIEST]
     for executor in busiest:
         name = executor["name"] or executor["id"]

@@ -21,7 +21,7 @@ import pytest
 from children import Child
 from recording import PROGRAMS, TAKT, until
 from takt import runtime
-from takt.documents import GatePhase, ServerSlot
+from takt.documents import GatePhase, ServerSlot, to_json
 from takt.shaping import loops, plans
 from takt.shaping.dispatcher import INSIDE, Dispatcher
 
@@ -55,7 +55,7 @@ def plan(path: Path, **request: Any) -> str:
     latencies = [5 * MS + i * 250_000 for i in range(101)]
     wanted = plans.Request(grid=MS, slack=8 * MS, publish_time=MS, **request)
     made = plans.make(MODEL, {"control": latencies}, "trace", wanted, "/command")
-    path.write_text(made.model_dump_json(by_alias=True))
+    path.write_text(to_json(made))
     return str(path)
 
 
@@ -348,9 +348,7 @@ def test_a_table_is_longer_than_an_argument_may_be() -> None:
     )
     (server,) = made.servers
     slots = tuple(ServerSlot(start=10 * MS * i, end=10 * MS * i + MS) for i in range(10_000))
-    long = made.model_copy(
-        update={"cycle": 10**11, "servers": (server.model_copy(update={"slots": slots}),)}
-    )
+    long = made.replace(cycle=10**11, servers=(server.replace(slots=slots),))
     with Child[bytes](["sleep", "60"], start_new_session=True) as process:
         with Dispatcher(long, process.pid) as dispatching:
             until(lambda: priority(process.pid) == INSIDE)
@@ -431,7 +429,7 @@ def test_a_model_runs_with_the_gates_of_a_plan(tmp_path: Path) -> None:
     wanted = plans.Request(grid=MS, slack=20 * MS, publish_time=MS)
     latencies = {"image to motor": [4 * MS, 9 * MS]}
     path = tmp_path / "plan.json"
-    path.write_text(plans.make(model, latencies, "trace", wanted).model_dump_json(by_alias=True))
+    path.write_text(to_json(plans.make(model, latencies, "trace", wanted)))
     done = subprocess.run(
         [*TAKT, "run", str(document), "--plan", str(path), "--duration", "2", "--json"],
         capture_output=True,

@@ -18,7 +18,7 @@ import pytest
 
 from children import Child
 from recording import TAKT
-from takt import loopback, runtime
+from takt import documents, loopback, runtime
 from takt.shaping import plans
 
 Json = dict[str, Any]
@@ -400,7 +400,7 @@ def test_a_shaped_chain_runs_beside_a_guaranteed_one(
     plan = tmp_path / "plan.json"
     request = plans.Request(grid=MS, slack=8 * MS, publish_time=MS)
     made = plans.make(CONTROL, {"control": [5 * MS, 9 * MS]}, "trace", request, "/command")
-    plan.write_text(made.model_dump_json(by_alias=True))
+    plan.write_text(documents.to_json(made))
     traced = {**environment, "LD_PRELOAD": str(runtime.tracetools())}
     # A shell swallows the remapping arguments of gates, which `takt run` does not take.
     control = ["bash", "-c", f"exec {' '.join(takt('run', shaped, '--duration', '120'))}"]

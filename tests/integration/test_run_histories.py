@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -26,7 +26,7 @@ SECONDS = 2
 
 KINDS = [
     kind
-    for kind in get_args(Executor.model_fields["kind"].annotation)
+    for kind in get_args(get_type_hints(Executor)["kind"])
     if kind != "event_source"  # stands for a device, which nothing runs
 ]
 

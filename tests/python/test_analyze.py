@@ -211,9 +211,9 @@ def test_hostile_names_do_not_reach_the_terminal() -> None:
 
 
 def test_callbacks_of_one_name_are_told_apart_by_their_ids() -> None:
-    model = Model.model_validate_json(json.dumps(raw("model")))
+    model = Model.read(raw("model"))
     first, second, *others = model.callbacks
-    twin = first.model_copy(update={"id": second.id})
+    twin = first.replace(id=second.id)
     names = labels([first, twin, *others])
     assert names[first.id] == f"{label(first)} [{first.id}]"
     assert names[second.id] == f"{label(first)} [{second.id}]"

@@ -10,12 +10,13 @@ import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
+import click
 import pytest
-import typer
 
 import takt as package
 from robot import run_takt
 from takt import cli
+from takt.arguments import Exit
 from takt.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -64,8 +65,8 @@ def test_version() -> None:
     ("arguments", "message"),
     [
         (["doctro"], "takt: No such command 'doctro'. Did you mean 'doctor'?; see 'takt --help'\n"),
-        (["--fast"], "takt: No such option: --fast; see 'takt --help'\n"),
-        (["doctor", "--fast"], "takt: No such option: --fast; see 'takt doctor --help'\n"),
+        (["--fast"], "takt: No such option '--fast'; see 'takt --help'\n"),
+        (["doctor", "--fast"], "takt: No such option '--fast'; see 'takt doctor --help'\n"),
         (["report"], "takt: Missing argument 'TRACE|DOCUMENT...'; see 'takt report --help'\n"),
     ],
 )
@@ -101,9 +102,9 @@ class InputError(ValueError):
     [
         (UserError("a.json: goal: must not\nbe negative"), 2, "a.json: goal: must not be negative"),
         (InputError("b.json: no such field"), 2, "b.json: no such field"),
-        (typer.Exit(1), 1, ""),
+        (Exit(1), 1, ""),
         (KeyboardInterrupt(), 130, "interrupted"),
-        (typer.Abort(), 130, "interrupted"),
+        (click.Abort(), 130, "interrupted"),
         (
             ZeroDivisionError("division by zero"),
             70,

@@ -40,14 +40,14 @@ def test_other_texts_are_refused(text: str, message: str) -> None:
 @pytest.mark.parametrize("value", [-1, 1.5, "1", None, 2**63, True])
 def test_a_wrong_count_is_named(value: object) -> None:
     document = changed(raw("measurement"), "callbacks", 2, "count", value=value)
-    with pytest.raises(UserError, match=r"^x: callbacks\[2\]\.count: Input should be "):
+    with pytest.raises(UserError, match=r"^x: callbacks\[2\]\.count: must be "):
         documents.parse_any(json.dumps(document), "x")
 
 
 def test_unknown_fields_are_kept() -> None:
     document = changed(raw("model"), "callbacks", 0, "colour", value="red")
     callback = documents.parse(Model, json.dumps(document), "x").callbacks[0]
-    assert callback.model_dump()["colour"] == "red"
+    assert callback.json()["colour"] == "red"
 
 
 JSON = st.recursive(

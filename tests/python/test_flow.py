@@ -159,7 +159,7 @@ def test_callbacks_of_a_recording_are_found_in_the_model_that_ran() -> None:
     ends = ("--from", LIDAR, "--to", ESTIMATOR)
     found = document(AUTOWARE, *ends, "--bound", AUTOWARE_MODEL)
     ids = found["in_model"]
-    model = Model.model_validate_json(AUTOWARE_MODEL.read_text())
+    model = Model.read(json.loads(AUTOWARE_MODEL.read_text()))
     callbacks = {callback.id for callback in model.callbacks}
     assert set(ids.values()) == callbacks
     assert ids["/VehicleInterface:/MPCController"] == "VehicleInterface"
@@ -289,7 +289,7 @@ def model_of(edges: dict[str, list[str]]) -> Model:
             for node in nodes
         ),
         edges=tuple(
-            Edge.model_validate({"from": f"{source}:in", "to": f"{target}:in", "topic": source})
+            Edge(source=f"{source}:in", target=f"{target}:in", topic=source)
             for source, target in ends
         ),
     )

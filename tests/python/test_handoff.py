@@ -338,7 +338,7 @@ def test_the_document_is_one(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     printed = json.loads(done.stdout)
     assert printed == json.loads(path.read_text())
-    document = Handoff.model_validate_json(path.read_text())
+    document = Handoff.read(json.loads(path.read_text()))
     assert document.timing.window == 200_000_000
     assert document.regions.back.space == "state"
     assert printed["design"]["check"]["violations"] == 0
@@ -453,7 +453,7 @@ def test_two_states_in_bounded_memory(tmp_path: Path) -> None:
         "handoff", EXAMPLES / "pendulum.yaml", "-o", path, "--check", "1000", OMP_NUM_THREADS="1"
     )
     assert done.returncode == 0, done.stderr
-    document = Handoff.model_validate_json(path.read_text())
+    document = Handoff.read(json.loads(path.read_text()))
     assert document.decision.upper[0] > 0.5
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 * 1024 * 1024
 

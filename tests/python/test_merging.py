@@ -416,7 +416,7 @@ def test_a_provenance_that_somebody_broke_is_one_line() -> None:
     ):
         broken = model([1])
         broken["provenance"][field] = value
-        with pytest.raises(UserError, match=f'--merge: {where} of "run": '):
+        with pytest.raises(UserError, match=f'--merge: "run": {where}: '):
             merging.merge([model([1]), broken], "m")
 
 

@@ -213,7 +213,7 @@ class Writer {
     json["reaction"] = statistics::to_json(path.reaction);
     json["worst"] = Json::array();
     for (const PathInstance& worst : path.worst) {
-      json["worst"].push_back(story(worst));
+      json["worst"].push_back(tracker_.options().parts ? story(worst) : instance(worst));
     }
     if (tracker_.options().asked) {
       json["asked"] = path.asked ? story(*path.asked) : Json();

@@ -7,9 +7,6 @@ import shlex
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import (
     console,
     differences,
@@ -21,10 +18,12 @@ from takt import (
     tables,
     verdict,
 )
+from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.formatting import duration
 from takt.names import executor_labels, labels
+from takt.terminal import Table, show
 
 EXAMPLES = """
 takt analyze model.json                          tables for people
@@ -50,23 +49,21 @@ def analyze(
     goals: inputs.Goals = None,
     effort: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=1,
             metavar="STEPS",
             help="How many steps the searches may take, some nanoseconds each; beyond, bounds are "
             f"coarser, or missing, and the executors are named. {pipeline.EFFORT:,} unless given.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/bounds document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/bounds document.")] = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Also write the document to this file."
-        ),
+        Option("--output", "-o", metavar="FILE", help="Also write the document to this file."),
     ] = None,
     explain: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="CHAIN",
             help="Break the bound of this chain down: who interferes, how often and for how long, "
             "supply, blocking, overhead and delays.",
@@ -74,7 +71,7 @@ def analyze(
     ] = None,
     sensitivity: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--sensitivity",
             help="Say instead how much each execution time may grow, and how small each budget "
             "may be, until a goal is missed.",
@@ -82,7 +79,7 @@ def analyze(
     ] = False,
     what_if: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--what-if",
             metavar="CHANGES",
             help="Bound the model with these changes, separated by commas, and compare: "
@@ -115,25 +112,24 @@ def analyze(
         if not _hand_out(json_format.dumps(found, indent=1) + "\n", json, output):
             _print_sensitivity(found, model)
         if not found["met"]:
-            raise typer.Exit(ANSWER_IS_NO)
+            raise Exit(ANSWER_IS_NO)
         return
     bounds = pipeline.analyze(text, source, analysis, steps)
     if explain is not None:
         explanation = pipeline.explain(text, source, explain, analysis, steps)
-        bounds = bounds.model_copy(update={"explanation": explanation})
+        bounds = bounds.replace(explanation=explanation)
     valid = model.parsed()
     verdicts = verdict.judge(valid, bounds, None)
     printed = _hand_out(documents.to_json(bounds), json, output)
     if not printed and bounds.explanation is not None:
         for table in tables.explanation(bounds.explanation):
-            console.output().print(table, "")
+            show(table, "")
     elif not printed:
         for executor in valid.executors:
-            console.output().print(tables.callbacks(valid, executor, bounds), "")
+            show(tables.callbacks(valid, executor, bounds), "")
         if verdicts:
             verdicts = remedies.of_model(model, valid, verdicts, analysis)
-            console.output().print(tables.chains(verdicts), "")
-            console.output().print(tables.end_to_end(bounds))
+            show(tables.chains(verdicts), "", tables.end_to_end(bounds))
         if what_if is not None:
             _print_differences(pipeline.analyze(*given, analysis, steps), bounds)
         elif any(each.status is verdict.Status.NOT_GUARANTEED for each in verdicts):
@@ -168,7 +164,7 @@ def analyze(
         )
     diverged = any(callback.bound is None for callback in bounds.callbacks)
     if diverged or not all(judged.good for judged in verdicts):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _some(ids: Sequence[str], names: dict[str, str]) -> str:
@@ -198,8 +194,7 @@ def _propose_budget(given: list[str], analysis: str) -> None:
 
 
 def _print_differences(before: documents.Bounds, after: documents.Bounds) -> None:
-    console.output().print()
-    console.output().print("Beside the model as it is:")
+    show("", "Beside the model as it is:")
     for title, old, new in (
         ("Callbacks", before.callbacks, after.callbacks),
         ("Chains", before.chains, after.chains),
@@ -211,13 +206,13 @@ def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText) -> None
     if document["met"]:
         model = text.parsed()
         names, executor_names = labels(model.callbacks), executor_labels(model)
-        callbacks = Table("Callback", "May run longer by", box=None, pad_edge=False)
+        callbacks = Table("Callback", "May run longer by")
         for callback in document["callbacks"]:
             growth = callback["growth"]
             words = duration(growth) if growth < NO_LIMIT else "no limit found"
             callbacks.add_row(tables.cell(names[callback["id"]]), words)
-        console.output().print(callbacks, "")
-        executors = Table("Executor", "Budget", "Smallest budget", box=None, pad_edge=False)
+        show(callbacks, "")
+        executors = Table("Executor", "Budget", "Smallest budget")
         for executor in document["executors"]:
             executors.add_row(
                 tables.cell(executor_names[executor["id"]]),
@@ -225,6 +220,6 @@ def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText) -> None
                 duration(executor["smallest_budget"]),
             )
         if executors.row_count:
-            console.output().print(executors)
+            show(executors)
     else:
-        console.output().print("A goal is missed already: see takt analyze without --sensitivity.")
+        show("A goal is missed already: see takt analyze without --sensitivity.")

@@ -13,10 +13,8 @@ import time
 from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import console
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.formatting import count, duration
@@ -24,6 +22,7 @@ from takt.shaping import dispatcher, plans
 from takt.shaping.gate_process import Gates
 from takt.shaping.remapping import remapped
 from takt.tables import cell
+from takt.terminal import Table, show
 
 EXAMPLES = """
 takt apply plan.json -- ros2 run robot controller    the program, with a gate behind its output
@@ -36,14 +35,14 @@ Json = dict[str, Any]
 
 
 def apply(
-    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A takt/shaping document.")],
+    plan: Annotated[str, Argument(metavar="PLAN", help="A takt/shaping document.")],
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND...]", help="A ROS 2 program to start and to shape."),
+        Argument(metavar="[-- COMMAND...]", help="A ROS 2 program to start and to shape."),
     ] = None,
     duration: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             min=0.001,
             help="End after this time with publishers, or without; else on Ctrl-C.",
@@ -51,20 +50,20 @@ def apply(
     ] = None,
     priority: Annotated[
         int,
-        typer.Option(metavar="N", min=0, max=99, help="SCHED_FIFO priority of gates; 0: none."),
+        Option(metavar="N", min=0, max=99, help="SCHED_FIFO priority of gates; 0: none."),
     ] = 90,
     cpu: Annotated[
-        int | None, typer.Option(metavar="N", min=0, help="The processor that gates run on.")
+        int | None, Option(metavar="N", min=0, help="The processor that gates run on.")
     ] = None,
     dispatch: Annotated[
         bool,
-        typer.Option("--dispatch", help="Give COMMAND's threads SCHED_FIFO inside their slots."),
+        Option("--dispatch", help="Give COMMAND's threads SCHED_FIFO inside their slots."),
     ] = False,
     adapt: Annotated[
         bool,
-        typer.Option("--adapt", help="Choose the slots anew when the latencies have drifted."),
+        Option("--adapt", help="Choose the slots anew when the latencies have drifted."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/applied document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/applied document.")] = False,
 ) -> None:
     """Enact a shaping plan: let the outputs of chains out in their slots only.
 
@@ -102,19 +101,19 @@ def apply(
     if json:
         console.print_json(applied)
     else:
-        console.output().print(_table(results))
+        show(_table(results))
         for line in filter(None, map(_phase_line, results)):
-            console.output().print(line)
+            show(line)
     if command and status:
         console.say(f"takt: {command[0]} ended with status {status}")
-        raise typer.Exit(status)
+        raise Exit(status)
     for chain in gates.unconnected():
         console.say(
             f'takt: chain "{chain.id}": nothing published on {chain.gate.input}; start its program '
             f"after '--', or with {chain.gate.topic} remapped to that"
         )
     if gates.unconnected() or any(one["late"] or one["dropped"] for one in results):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _wait(gates: Gates, ended: threading.Event, duration: float | None) -> None:
@@ -200,10 +199,10 @@ def _phase_line(result: Json) -> str | None:
 
 
 def _table(results: list[Json]) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Chain")
     for column in ("Outputs", "Late", "Dropped", "Ready", "Left", "After slot p99.9"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     for one in results:
         ready, left = one["ready"], one["left"]
         table.add_row(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import socket
 from typing import Annotated
 
-import typer
-
 from takt import bridging, console
+from takt.arguments import Argument, Option
 from takt.errors import UserError
+from takt.terminal import show
 
 EXAMPLES = """
 takt bridge --make-key bridge.key            once; copy it to the other host
@@ -21,13 +21,13 @@ takt bridge bridge.yaml --duration 60 --json what went through, for scripts
 def bridge(
     file: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="FILE", help="Hosts and topics, YAML; see docs/link.md.", show_default=False
         ),
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Which of the file's hosts this is; default: the machine's name.",
             show_default=False,
@@ -35,18 +35,18 @@ def bridge(
     ] = None,
     duration: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
+        Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
     ] = None,
     priority: Annotated[
         int,
-        typer.Option(metavar="N", min=0, max=99, help="SCHED_FIFO priority; 0: best effort."),
+        Option(metavar="N", min=0, max=99, help="SCHED_FIFO priority; 0: best effort."),
     ] = 0,
     make_key: Annotated[
         str | None,
-        typer.Option("--make-key", metavar="FILE", help="Write a new random key, and end."),
+        Option("--make-key", metavar="FILE", help="Write a new random key, and end."),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/bridge document at the end.")
+        bool, Option("--json", help="Print the takt/bridge document at the end.")
     ] = False,
 ) -> None:
     """Carry topics of ROS 2 between hosts in an order that is decided.
@@ -67,4 +67,4 @@ def bridge(
     if json:
         console.print_json(document)
     else:
-        console.output().print(bridging.view(document))
+        show(*bridging.view(document))

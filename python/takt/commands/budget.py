@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import console, files, inputs, pipeline, tables
+from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.formatting import count, duration
 from takt.names import executor_labels, labels
+from takt.terminal import Table, show, styled
 
 EXAMPLES = """
 takt budget model.json                                 tables for people
@@ -32,13 +31,13 @@ def budget(
     goals: inputs.Goals = None,
     margin: Annotated[
         int,
-        typer.Option(
+        Option(
             metavar="PERCENT", min=0, max=1000, help="Execution times may be longer by this much."
         ),
     ] = 0,
     cores: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="NUMBER",
             min=1,
             max=1024,
@@ -48,7 +47,7 @@ def budget(
     ] = None,
     period: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="MILLISECONDS|auto",
             help="Period of every reservation, or the best; default: the model's, and 5 ms where "
             "it has none.",
@@ -57,18 +56,18 @@ def budget(
     ] = None,
     capacity: Annotated[
         int,
-        typer.Option(
+        Option(
             metavar="PERCENT", min=1, max=100, help="Share of a core that reservations may have."
         ),
     ] = CAPACITY,
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="FILE", help="Write the model with the reservations there."
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/budget document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/budget document.")] = False,
 ) -> None:
     """Find the smallest reservations under which every chain meets its goal.
 
@@ -98,27 +97,27 @@ def budget(
             what = "with these reservations" if document["executors"] else "without reservations"
             console.say(f"The model {what}: {output}")
     if not document["met"]:
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
     model = text.parsed()
     names, executor_names = labels(model.callbacks), executor_labels(model)
-    chains = Table(box=None, pad_edge=False)
+    chains = Table()
     for column in ("Chain", "Bound", "Goal", "State"):
-        chains.add_column(column, justify="right" if column in ("Bound", "Goal") else "left")
+        chains.add_column(column, right=column in ("Bound", "Goal"))
     for chain in document["chains"]:
         colour = "green" if chain["met"] else "red"
         chains.add_row(
             tables.cell(chain["id"]),
             duration(chain["bound"]) if chain["met"] else duration(None),
             duration(chain["goal"]),
-            f"[{colour}]{chain['state']}[/]{tables.cell(_needs(chain, names))}",
+            styled(chain["state"], colour) + tables.cell(_needs(chain, names)),
         )
-    console.output().print(chains, "")
-    reservations = Table(box=None, pad_edge=False)
+    show(chains, "")
+    reservations = Table()
     for column in ("Executor", "Budget", "Period", "Share", "Core"):
-        reservations.add_column(column, justify="left" if column == "Executor" else "right")
+        reservations.add_column(column, right=column != "Executor")
     for executor in document["executors"]:
         share = executor["bandwidth"] * executor["threads"]
         core = executor["core"]
@@ -130,7 +129,7 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
             "any" if core is None else str(core),
         )
     if document["executors"]:
-        console.output().print(reservations, "")
+        show(reservations, "")
         processors = document["processors"]
         console.say(
             f"{100 * processors['bandwidth']:.0f} % of a core in all, on "

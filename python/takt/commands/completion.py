@@ -5,9 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
-import typer
-
 from takt import console, share
+from takt.arguments import Argument, Option
 
 EXAMPLES = """
 takt completion bash > /tmp/takt && source /tmp/takt                    this shell
@@ -24,10 +23,8 @@ class Shell(str, Enum):
 
 
 def completion(
-    shell: Annotated[Shell, typer.Argument(metavar="bash|zsh|fish", help="For which shell.")],
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the script in one JSON document.")
-    ] = False,
+    shell: Annotated[Shell, Argument(metavar="bash|zsh|fish", help="For which shell.")],
+    json: Annotated[bool, Option("--json", help="Print the script in one JSON document.")] = False,
 ) -> None:
     """Print a script that completes takt's commands, options and their values with Tab.
 

@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from takt import (
     beside_load,
     console,
@@ -24,11 +22,13 @@ from takt import (
     tables,
     verdict,
 )
+from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.doctor import scheduling
 from takt.doctor.check import State
 from takt.documents import Model
 from takt.errors import UserError
+from takt.terminal import show
 
 EXAMPLES = """
 takt demo                                         the Autoware reference system, ten seconds
@@ -46,14 +46,14 @@ OUTPUT = ROOT / "build" / "demo" if IS_SOURCE_TREE else Path("takt-demo")
 def demo(
     model: Annotated[
         Path,
-        typer.Option(metavar="MODEL", help="The timing model to execute.", show_default=False),
+        Option(metavar="MODEL", help="The timing model to execute.", show_default=False),
     ] = REFERENCE_SYSTEM,
     duration: Annotated[
-        float, typer.Option(metavar="SECONDS", min=1.0, help="How long to record.")
+        float, Option(metavar="SECONDS", min=1.0, help="How long to record.")
     ] = 10.0,
     output: Annotated[
         Path,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="DIR",
@@ -62,12 +62,12 @@ def demo(
     ] = OUTPUT,
     manage: Annotated[
         bool,
-        typer.Option(
+        Option(
             help="Run it twice more beside a load that fills all cores: by the default scheduler, "
             "and under takt manage. Needs root."
         ),
     ] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/latency document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/latency document.")] = False,
 ) -> None:
     """Run a model as real ROS 2 processes, record them, and bound and report what was seen.
 
@@ -110,12 +110,11 @@ def demo(
         console.print_json(found)
     else:
         console.say("")
-        console.output().print(tables.chains(verdicts))
+        show(tables.chains(verdicts))
         for line in tables.conditions(verdicts):
             console.say(line)
         if compared:
-            console.output().print("")
-            console.output().print(beside_load.table(compared))
+            show("", beside_load.table(compared))
         console.say("")
     console.say(f"Trace, model.json, bounds.json and measurement.json are in {_relative(output)}.")
     if page:
@@ -123,7 +122,7 @@ def demo(
     command = "./takt" if IS_SOURCE_TREE else "takt"
     console.say(f"      {command} latency {_relative(trace)} {_relative(output / 'model.json')}")
     if any(judged.inexplicable for judged in verdicts):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _compare(model: Model, seconds: float) -> list[beside_load.Comparison]:

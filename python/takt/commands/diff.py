@@ -5,9 +5,8 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated
 
-import typer
-
 from takt import console, differences, inputs, pipeline
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Bounds
 
@@ -19,11 +18,11 @@ takt diff monday/ friday/                 the models of two recordings
 
 
 def diff(
-    before: Annotated[str, typer.Argument(metavar="BEFORE", help=inputs.MODEL_HELP)],
-    after: Annotated[str, typer.Argument(metavar="AFTER", help="Another one.")],
+    before: Annotated[str, Argument(metavar="BEFORE", help=inputs.MODEL_HELP)],
+    after: Annotated[str, Argument(metavar="AFTER", help="Another one.")],
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     goals: inputs.Goals = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/diff document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/diff document.")] = False,
 ) -> None:
     """Compare the bounds of two models, callback by callback and chain by chain.
 
@@ -45,7 +44,7 @@ def diff(
         for title, changes in (("Callbacks", callbacks), ("Chains", chains)):
             differences.print_changes(title, changes)
     if any(change["worse"] for change in (*callbacks, *chains)):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _bounds(model: str, analysis: str, goals: str | None) -> Bounds:

@@ -6,25 +6,28 @@ import platform
 from dataclasses import asdict
 from typing import Annotated, Any
 
-import typer
-from rich.markup import escape
-from rich.table import Table
-
 from takt import __version__, console
+from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.doctor import examine, healthy
 from takt.doctor.check import Check, State
+from takt.formatting import printable
+from takt.terminal import Table, show, styled
 
 EXAMPLES = """
 takt doctor                                      a table for people
 takt doctor --json | jq '.checks[] | select(.state != "ok")'
 """
 
-MARKS = {State.OK: "[green]✓[/]", State.LIMITED: "[yellow]~[/]", State.MISSING: "[red]✗[/]"}
+MARKS = {
+    State.OK: styled("✓", "green"),
+    State.LIMITED: styled("~", "yellow"),
+    State.MISSING: styled("✗", "red"),
+}
 
 
 def doctor(
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what this machine offers: ROS 2, LTTng, BPF, real-time scheduling, privileges, clocks.
 
@@ -38,7 +41,7 @@ def doctor(
     else:
         _print_table(checks)
     if not healthy(checks):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _document(checks: list[Check]) -> dict[str, Any]:
@@ -53,14 +56,14 @@ def _document(checks: list[Check]) -> dict[str, Any]:
 
 
 def _print_table(checks: list[Check]) -> None:
-    table = Table(box=None, show_header=False, pad_edge=False)
+    table = Table()
     table.add_column()
-    table.add_column(no_wrap=True)
+    table.add_column(wrap=False)
     table.add_column()
     for check in checks:
-        detail = escape(check.detail)
+        detail = printable(check.detail)
         if check.remedy:
             required = "required; " if check.required else ""
-            detail += f"\n[dim]{required}→ {escape(check.remedy)}[/]"
-        table.add_row(MARKS[check.state], f"[bold]{check.name}[/]", detail)
-    console.output().print(table)
+            detail += "\n" + styled(f"{required}→ {printable(check.remedy)}", "dim")
+        table.add_row(MARKS[check.state], styled(check.name, "bold"), detail)
+    show(table)

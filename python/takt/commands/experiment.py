@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-from rich.table import Table
-
 from takt import console, experiments
+from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.formatting import NONE, significant
 from takt.tables import cell
+from takt.terminal import Table, show
 
 EXAMPLES = """
 takt experiment --list
@@ -25,13 +24,13 @@ LONGEST_WORDS = 40
 
 def experiment(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Which one; --list names them.")
+        str | None, Argument(metavar="NAME", help="Which one; --list names them.")
     ] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="Name all experiments.")] = False,
+    list_all: Annotated[bool, Option("--list", help="Name all experiments.")] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="As long as published, where the default is shorter.")
+        bool, Option("--full", help="As long as published, where the default is shorter.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Reproduce a published experiment and print its numbers beside ours.
 
@@ -54,7 +53,7 @@ def _list(json: bool) -> None:
     table = _table("Experiment", "Title")
     for experiment in found:
         table.add_row(cell(experiment.name), cell(experiment.title))
-    console.output().print(table)
+    show(table)
 
 
 def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
@@ -73,7 +72,7 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
         return
     table = _table(experiment.title)
     for column in ("Published", "Ours", "Difference"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     for row in rows:
         if _is_a_note(row):
             continue
@@ -83,7 +82,7 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
             _value(row.ours, row.unit),
             _difference(row),
         )
-    console.output().print(table)
+    show(table)
     for row in filter(_is_a_note, rows):
         print(f"{row.what}: {row.ours}")
 
@@ -108,7 +107,7 @@ def _difference(row: experiments.Row) -> str:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for column in columns:
         table.add_column(column)
     return table

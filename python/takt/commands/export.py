@@ -5,10 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
-import typer
-
 from takt import console, files, latency_series
 from takt import export as exports
+from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.formatting import count
 
@@ -29,28 +28,24 @@ class Format(str, Enum):
 
 def export(
     traces: Annotated[
-        list[str], typer.Argument(metavar="TRACE...", help="CTF directories or archives of them.")
+        list[str], Argument(metavar="TRACE...", help="CTF directories or archives of them.")
     ],
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="PATH", help="The file (perfetto, mcap) or folder to write."
         ),
     ],
     format_: Annotated[
         Format,
-        typer.Option(
-            "--format", metavar="|".join(kind.value for kind in Format), help="What to write."
-        ),
+        Option("--format", metavar="|".join(kind.value for kind in Format), help="What to write."),
     ],
     goals: Annotated[
         str | None,
-        typer.Option(
-            "--goals", metavar="FILE", help="Chains and their goals (mcap), as takt latency's."
-        ),
+        Option("--goals", metavar="FILE", help="Chains and their goals (mcap), as takt latency's."),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document that says what was written.")
+        bool, Option("--json", help="Print one JSON document that says what was written.")
     ] = False,
 ) -> None:
     """Hand a recording over to other tools.

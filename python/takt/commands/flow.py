@@ -6,15 +6,15 @@ import json as json_format
 from dataclasses import replace
 from typing import Annotated
 
-import typer
-
 import takt_native
 from takt import console, documents, files, flow_bounds, inputs, pipeline, verdict
 from takt import flow as flows
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model
 from takt.errors import UserError
-from takt.formatting import duration
+from takt.formatting import duration, printable
+from takt.terminal import show
 
 EXAMPLES = """
 takt flow trace/                                 every path from a source to a sink, the worst first
@@ -31,36 +31,36 @@ takt flow host1/ host2/                          traces of several hosts, their 
 def flow(
     traces: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="TRACE...", help="CTF directories or archives of them, also of several hosts."
         ),
     ],
     source: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from", metavar="NAME", help="Where flows begin: a topic, node, node:topic, callback."
         ),
     ] = None,
     sink: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--to", metavar="NAME", help="Where flows end: a topic, node, node:topic or callback."
         ),
     ] = None,
     why: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="INSTANCE",
             help="Tell the story of one instance: its number, or 'worst'.",
         ),
     ] = None,
     limit: Annotated[
         str | None,
-        typer.Option("--max", metavar="TIME", help="Exit status 1 if a latency is larger: 100ms."),
+        Option("--max", metavar="TIME", help="Exit status 1 if a latency is larger: 100ms."),
     ] = None,
     bound: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="MODEL",
             help="Set what was seen beside the terms of a chain's bound in this model, whose joins "
             "count for links, too.",
@@ -68,21 +68,19 @@ def flow(
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the viewer's page with these flows."
-        ),
+        Option("--output", "-o", metavar="FILE", help="Write the viewer's page with these flows."),
     ] = None,
     instances: Annotated[
-        bool, typer.Option("--instances", help="List every instance with its times, with --json.")
+        bool, Option("--instances", help="List every instance with its times, with --json.")
     ] = False,
     infer: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--infer/--declared",
             help="Where nodes declare no message links, believe what their behaviour suggests.",
         ),
     ] = True,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/flow document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/flow document.")] = False,
 ) -> None:
     """Follow messages and say what their time went into.
 
@@ -92,7 +90,8 @@ def flow(
     most = None if limit is None else _time(limit)
     if output == files.STANDARD_STREAM:
         raise UserError("-o -: name a file for the page")
-    options: pipeline.Json = {"instances": instances, "infer": infer}
+    has_words = why is not None or limit is not None or bound is not None
+    options: pipeline.Json = {"instances": instances, "infer": infer, "parts": json or has_words}
     options |= {name: value for name, value in (("from", source), ("to", sink)) if value}
     if why is not None and why != "worst":
         if not why.isdecimal():
@@ -115,12 +114,11 @@ def flow(
         if pair is None:
             lost = "no flow has this instance" if found else flows.nothing(source, sink)
             raise UserError(f"--why {why}: {lost}")
-        for line in flows.story(*pair):
-            console.output().print(line, markup=False)
+        show(*map(printable, flows.story(*pair)))
     elif bound is not None:
-        console.output().print(flow_bounds.table(document["bound"]))
+        show(flow_bounds.table(document["bound"]))
     elif found:
-        console.output().print(flows.table(found))
+        show(flows.table(found))
         pairs = len({(path["from"], path["to"]) for path in found})
         rows = len(found) if pairs == 1 else pairs
         if rows > flows.MOST_SHOWN:
@@ -175,7 +173,7 @@ def _check(found: list[pipeline.Json], most: int) -> None:
     """Answers no if a latency is above the largest allowed, or if there is none."""
     if not found:
         console.say("takt: --max: nothing was measured")
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
     named = zip(flows.names(found), found, strict=True)
     late = [(name, flow) for name, flow in named if flow["max"] > most]
     for name, flow in late:
@@ -184,4 +182,4 @@ def _check(found: list[pipeline.Json], most: int) -> None:
             f"{flows.cause(flow, flow['worst'][0])}"
         )
     if late:
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)

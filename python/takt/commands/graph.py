@@ -9,10 +9,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from takt import console, files, inputs
 from takt import graph as drawings
+from takt.arguments import Option
 from takt.documents import Chain, Model
 from takt.errors import UserError
 from takt.formatting import count, printable
@@ -32,7 +31,7 @@ def graph(
     models: inputs.Models,
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             metavar="FILE",
@@ -42,7 +41,7 @@ def graph(
     ] = files.STANDARD_STREAM,
     chains: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--chain",
             metavar="ID",
             help="Draw this chain in colour, and others likewise; else those that have a goal.",
@@ -50,7 +49,7 @@ def graph(
     ] = None,
     goals: inputs.Goals = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/graph document in place of the dot text.")
+        bool, Option("--json", help="Print the takt/graph document in place of the dot text.")
     ] = False,
 ) -> None:
     """Draw the callback graph: executors as boxes, callbacks in them, chains in colour.

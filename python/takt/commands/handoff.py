@@ -7,14 +7,13 @@ import json as json_format
 import os
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import console, files, inputs, pipeline
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.tables import cell
+from takt.terminal import Table, show
 
 if TYPE_CHECKING:
     from takt.handoff.attack import Outcome
@@ -33,27 +32,27 @@ SEQUENCES = 20_000
 
 
 def handoff(
-    plant: Annotated[str, typer.Argument(metavar="PLANT", help="A YAML file; docs/handoff.md.")],
+    plant: Annotated[str, Argument(metavar="PLANT", help="A YAML file; docs/handoff.md.")],
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="FILE", help='Write the takt/handoff document; "-": print it.'
         ),
     ] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="MODEL|TRACE", help="Take period and response time of a callback from there."
         ),
     ] = None,
     callback: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The estimator's callback: its id, node or name."),
+        Option(metavar="NAME", help="The estimator's callback: its id, node or name."),
     ] = None,
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     keep: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             min=0.001,
             max=1,
@@ -63,7 +62,7 @@ def handoff(
     ] = None,
     check: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             min=1,
             max=10**8,
@@ -71,18 +70,18 @@ def handoff(
             "bound.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the sequences.")] = 0,
+    seed: Annotated[int, Option(metavar="N", min=0, help="Of the sequences.")] = 0,
     picture: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a picture of the design, .svg.")
+        str | None, Option(metavar="FILE", help="Write a picture of the design, .svg.")
     ] = None,
     pairs: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--pairs",
             help="Also write the sets of state and estimate of two states, not only of one.",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/handoff document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/handoff document.")] = False,
 ) -> None:
     """Find within which inputs a linear estimator is safe, and from where it may be used again.
 
@@ -117,7 +116,7 @@ def handoff(
         if output is not None:
             console.say(f"The design: {output}")
     if worst is not None and check and worst.violations:
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _design(
@@ -192,10 +191,10 @@ def _attack(found: Design, check: int | None, seed: int) -> Outcome:
 
 
 def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> None:
-    plant, output = found.plant, console.output()
-    table = Table(box=None, pad_edge=False)
+    plant = found.plant
+    table = Table()
     for column in ("Input", "Linear from", "to", "Possible from", "to"):
-        table.add_column(column, justify="left" if column == "Input" else "right")
+        table.add_column(column, right=column != "Input")
     for number, name in enumerate(plant.inputs):
         limits = (
             found.decision.lower[number],
@@ -204,20 +203,18 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
             plant.physical.upper[number],
         )
         table.add_row(cell(name), *(f"{limit:.4g}" for limit in limits))
-    output.print(table, "")
+    show(table, "")
     figures = document["design"]
-    output.print(
+    show(
         f"Error at most {figures['largest_error']:.4g} of {plant.epsilon:g} allowed, with a "
         f"hand-over of {duration(found.window.length)} (method: {found.method})",
-        markup=False,
     )
     if (kept := figures.get("keep")) is not None:
-        output.print(_kept(kept), markup=False)
+        show(_kept(kept))
     if worst is not None:
-        output.print(
+        show(
             f"{count(worst.sequences, 'adversarial sequence')}: {worst.violations} broke the "
             f"bound, the largest error was {worst.largest * plant.epsilon:.4g}",
-            markup=False,
         )
 
 

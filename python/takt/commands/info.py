@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import console, losses, pipeline
+from takt.arguments import Argument, Option
 from takt.formatting import NONE, count, duration, grouped
 from takt.tables import cell
+from takt.terminal import Table, show
 
 EXAMPLES = """
 takt info trace/                    hosts, nodes, callbacks, topics and executors
@@ -24,12 +23,12 @@ Json = dict[str, Any]
 
 def info(
     traces: Annotated[
-        list[str], typer.Argument(metavar="TRACE...", help="CTF directories or archives of them.")
+        list[str], Argument(metavar="TRACE...", help="CTF directories or archives of them.")
     ],
     everything: Annotated[
-        bool, typer.Option("--all", help="Also callbacks that never ran and unused topics.")
+        bool, Option("--all", help="Also callbacks that never ran and unused topics.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/info document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/info document.")] = False,
 ) -> None:
     """Say what is in a trace: nodes, callbacks, topics, executors, and what is missing."""
     document = pipeline.info(traces)
@@ -38,11 +37,10 @@ def info(
     if json:
         console.print_json(document)
         return
-    output = console.output()
-    output.print(headline(document), "")
+    show(headline(document))
     tables = (_processes, _executors_and_callbacks, _topics)
     for table in (table for make in tables for table in make(document, everything)):
-        output.print(table, "")
+        show(table, "")
 
 
 def headline(document: Json) -> str:
@@ -61,9 +59,9 @@ def headline(document: Json) -> str:
 
 def _table(title: str, *columns: str) -> Table:
     """The first column is text, the others are numbers."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=title)
     for i, column in enumerate(columns):
-        table.add_column(column, justify="left" if i == 0 else "right", no_wrap=i > 0)
+        table.add_column(column, right=i > 0)
     return table
 
 

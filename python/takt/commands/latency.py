@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from takt import console, inputs, pipeline, remedies, tables, verdict
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
+from takt.terminal import show
 
 EXAMPLES = """
 takt latency trace/                              every chain: measured, and its bound
@@ -20,7 +20,7 @@ takt latency trace/ --goals goals.yaml --json    for scripts; the exit status sa
 def latency(
     traces_and_documents: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="TRACE... [MODEL]",
             help="Traces (folders or archives) and, if there is one, a takt/model document; else "
             "the model is made from the traces.",
@@ -30,9 +30,9 @@ def latency(
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     guaranteed: Annotated[
         bool,
-        typer.Option("--guaranteed", help="Exit status 1 also if a bound does not promise a goal."),
+        Option("--guaranteed", help="Exit status 1 also if a bound does not promise a goal."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/latency document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/latency document.")] = False,
 ) -> None:
     """Print how long each chain took, how long it can take at most, and its goal.
 
@@ -51,10 +51,10 @@ def latency(
     if json:
         console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     elif verdicts:
-        console.output().print(tables.chains(verdicts))
+        show(tables.chains(verdicts))
         for line in (*tables.idle_chains(verdicts), *tables.conditions(verdicts)):
             console.say(line)
     else:
         console.say("takt: no chain: nothing in the recording triggers anything else")
     if any(each.missed or (guaranteed and each.unpromised) for each in verdicts):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from takt import cli, console, share
+from takt.arguments import Argument, Option
 from takt.errors import UserError
 
 EXAMPLES = """
@@ -17,11 +16,9 @@ takt man > takt.1               the page of all commands
 
 def man(
     command: Annotated[
-        str | None, typer.Argument(metavar="[COMMAND]", help="Of which command; else of takt.")
+        str | None, Argument(metavar="[COMMAND]", help="Of which command; else of takt.")
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the page in one JSON document.")
-    ] = False,
+    json: Annotated[bool, Option("--json", help="Print the page in one JSON document.")] = False,
 ) -> None:
     """Print the manual page of a command, in the form that man reads.
 

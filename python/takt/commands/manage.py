@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import takt_native
 from takt import console, files, inputs, managing
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
+from takt.terminal import show
 
 EXAMPLES = """
 takt manage --goals goals.yaml -- ros2 launch demo robot.launch.py   a robot, until it ends
@@ -27,27 +27,25 @@ takt manage --replay decisions.jsonl                                 decide agai
 def manage(
     command: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[-- COMMAND...]", help="What to start and manage.", show_default=False
-        ),
+        Argument(metavar="[-- COMMAND...]", help="What to start and manage.", show_default=False),
     ] = None,
     goals: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--goals",
             metavar="FILE",
             help="Chains and their latency goals, the most important first; see docs/goals.md.",
         ),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Change nothing; needs no privilege.")
+        bool, Option("--dry-run", help="Change nothing; needs no privilege.")
     ] = False,
     duration: Annotated[
-        float | None, typer.Option(metavar="SECONDS", min=0.001, help="End after this time.")
+        float | None, Option(metavar="SECONDS", min=0.001, help="End after this time.")
     ] = None,
     margin: Annotated[
         int,
-        typer.Option(
+        Option(
             metavar="PERCENT",
             min=0,
             max=1000,
@@ -56,7 +54,7 @@ def manage(
     ] = 10,
     leave: Annotated[
         int,
-        typer.Option(
+        Option(
             metavar="PERCENT",
             min=0,
             max=100,
@@ -66,11 +64,11 @@ def manage(
     ] = 25,
     period: Annotated[
         str,
-        typer.Option(metavar="MILLISECONDS|auto", help="Of the reservations."),
+        Option(metavar="MILLISECONDS|auto", help="Of the reservations."),
     ] = "5",
     pin: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="CORES",
             help="Cores that reservations may be kept on where that makes room, like 1-3,5, or "
             "none; default: all but the first.",
@@ -79,24 +77,24 @@ def manage(
     ] = None,
     plan: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="PLAN",
             help="Of takt shape, enacted beside this: its slots count as load, and its chains are "
             "left alone.",
         ),
     ] = None,
     diagnostics: Annotated[
-        bool, typer.Option("--diagnostics", help="Publish the status on /diagnostics, too.")
+        bool, Option("--diagnostics", help="Publish the status on /diagnostics, too.")
     ] = False,
     log: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write each decision and what it rests on.")
+        str | None, Option(metavar="FILE", help="Write each decision and what it rests on.")
     ] = None,
     replay: Annotated[
         str | None,
-        typer.Option(metavar="LOG", help="Decide again what a log tells, and compare."),
+        Option(metavar="LOG", help="Decide again what a log tells, and compare."),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/status document at the end.")
+        bool, Option("--json", help="Print the takt/status document at the end.")
     ] = False,
 ) -> None:
     """Have the kernel keep the latency goals of ROS 2 programs while they run.
@@ -131,9 +129,9 @@ def manage(
     if json:
         console.print_json(status)
     else:
-        console.output().print(managing.view(status))
+        show(*managing.view(status))
     if code:
-        raise typer.Exit(code)
+        raise Exit(code)
 
 
 def _replay(log: str, as_json: bool) -> None:
@@ -151,4 +149,4 @@ def _replay(log: str, as_json: bool) -> None:
         same = len(found["decisions"]) - len(found["differences"])
         console.say(f"{same} of {len(found['decisions'])} decisions are the same again")
     if found["differences"]:
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)

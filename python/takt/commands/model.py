@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json as json_format
-from decimal import Decimal, InvalidOperation
 from typing import Annotated, Any
 
-import typer
-
-from takt import console, documents, files, inputs, merging, pipeline
+from takt import console, documents, files, inputs, pipeline
+from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.formatting import count
 
@@ -32,37 +30,35 @@ takt model trace/ | takt analyze -                      straight to the bounds
 def model(
     traces: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="TRACE...",
             help="CTF directories or archives of them; with --merge also models made of them.",
         ),
     ],
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="FILE", help='Where to write the model; "-": standard output.'
         ),
     ] = files.STANDARD_STREAM,
     name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The model's name; else the trace's.")
+        str | None, Option(metavar="NAME", help="The model's name; else the trace's.")
     ] = None,
     goals: inputs.Goals = None,
     chains_from: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="MODEL",
             help="Take the chains with their goals, and executors' names, of this model.",
         ),
     ] = None,
     supplies_from: Annotated[
         str | None,
-        typer.Option(
-            metavar="MODEL", help="Take supplies that the trace does not tell from this model."
-        ),
+        Option(metavar="MODEL", help="Take supplies that the trace does not tell from this model."),
     ] = None,
     merge: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--merge",
             help="Each trace is a run of the same system: largest times of all runs, shortest "
             "distances, and how they converged.",
@@ -70,7 +66,7 @@ def model(
     ] = False,
     phases: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--phases",
             help="Leave out what a node did before its parameters, its lifecycle state or the "
             "class of one of its threads changed last.",
@@ -78,7 +74,7 @@ def model(
     ] = False,
     timer_phases: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--timer-phases",
             help="Timers keep the phases of this run, for 'takt analyze --analysis exact', whose "
             "bounds then hold for these alone, and 'takt simulate'.",
@@ -86,14 +82,14 @@ def model(
     ] = False,
     aging: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SETTINGS",
             help="Execution times of long ago lose their weight: period (instances), weight, "
             "threshold and margin, as NAME=VALUE,… What is not given is 600, 0.2, 0.9, 0.",
         ),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/model document, wherever it is written.")
+        bool, Option("--json", help="Print the takt/model document, wherever it is written.")
     ] = False,
 ) -> None:
     """Build the timing model: callbacks, executors, edges, execution times, activations, chains.
@@ -116,11 +112,7 @@ def model(
         given["timer_phases"] = True
     if aging is not None:
         given["aging"] = _aging(aging)
-    if merge:
-        document = _merged(traces, given)
-        console.say(f"takt: {merging.summary(document)}")
-    else:
-        document = pipeline.synthesize(traces, given)
+    document = (_merged if merge else pipeline.synthesize)(traces, given)
     for line in warnings(document["provenance"]):
         console.say(f"takt: warning: {line}")
     text = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -137,6 +129,8 @@ def model(
 
 def _aging(text: str) -> dict[str, int]:
     """The settings of --aging as the library takes them: shares in millionths."""
+    from decimal import Decimal, InvalidOperation
+
     settings: dict[str, int] = {}
     for part in text.split(","):
         key, _, value = part.partition("=")
@@ -155,7 +149,11 @@ def _aging(text: str) -> dict[str, int]:
 
 
 def _merged(runs: list[str], options: dict[str, Any]) -> dict[str, Any]:
-    """One model of all runs, each a trace or a model that was made of one."""
+    """One model of all runs, each a trace or a model that was made of one. Says how their largest
+    execution times converged.
+    """
+    from takt import merging
+
     models = []
     for run in runs:
         given = inputs.sort([run])
@@ -164,7 +162,9 @@ def _merged(runs: list[str], options: dict[str, Any]) -> dict[str, Any]:
         else:
             models.append(pipeline.synthesize([run], {**options, "name": inputs.title([run])}))
     merging.check(models)
-    return merging.merge(models, options["name"])
+    merged = merging.merge(models, options["name"])
+    console.say(f"takt: {merging.summary(merged)}")
+    return merged
 
 
 def warnings(provenance: dict[str, Any]) -> list[str]:

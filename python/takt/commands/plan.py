@@ -5,10 +5,9 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated, Any
 
-import typer
-
 import takt_native
 from takt import bridge_plan, console, files, inputs, pipeline, starvation
+from takt.arguments import Option
 from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.starvation import Relief
@@ -26,23 +25,21 @@ def plan(
     models: inputs.Models,
     executor: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
+        Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
     ] = None,
     options: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="edf_deadlines, root_order or tables; see docs/simulation.md."
-        ),
+        Option(metavar="FILE", help="edf_deadlines, root_order or tables; see docs/simulation.md."),
     ] = None,
     output: Annotated[
         str,
-        typer.Option(
+        Option(
             "--output", "-o", metavar="FILE", help='Where to write the plan; "-": standard output.'
         ),
     ] = files.STANDARD_STREAM,
     avoid_starvation: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--avoid-starvation",
             help="Raise callbacks that would lose messages or be late, as far as they need it. "
             "Where that makes a chain longer by more than a tenth, give nodes of such callbacks "
@@ -51,14 +48,14 @@ def plan(
     ] = False,
     same_executors: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--same-executors",
             help="The same by priorities alone, however long chains become.",
         ),
     ] = False,
     link: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--link",
             metavar="HOSTS",
             help="Write a file for takt bridge instead: what crosses the model's links. HOSTS are "
@@ -67,7 +64,7 @@ def plan(
     ] = None,
     goals: inputs.Goals = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/plan document, wherever it is written.")
+        bool, Option("--json", help="Print the takt/plan document, wherever it is written.")
     ] = False,
 ) -> None:
     """Plan a model's executors: priorities, deadlines, chains and groups of real nodes' callbacks.

@@ -13,10 +13,9 @@ from json import loads
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 import takt_native
 from takt import console, files
+from takt.arguments import Argument, Exit, Option
 from takt.errors import UserError
 from takt.formatting import megabytes
 from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost
@@ -40,7 +39,7 @@ class Backend(str, Enum):
 def record(
     command: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[-- COMMAND...]",
             help="What to start and record.",
             show_default=False,
@@ -48,7 +47,7 @@ def record(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="DIR",
@@ -57,16 +56,16 @@ def record(
     ] = None,
     backend: Annotated[
         Backend,
-        typer.Option(metavar="|".join(backend.value for backend in Backend), help="The tracer."),
+        Option(metavar="|".join(backend.value for backend in Backend), help="The tracer."),
     ] = Backend.LTTNG,
-    kernel: Annotated[bool, typer.Option("--kernel", help="Add scheduling events.")] = False,
+    kernel: Annotated[bool, Option("--kernel", help="Add scheduling events.")] = False,
     duration: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.001, help="End after this time."),
+        Option(metavar="SECONDS", min=0.001, help="End after this time."),
     ] = None,
     event: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Record only events of this name, which may end in '*'; may be repeated.",
             show_default=False,
@@ -74,14 +73,12 @@ def record(
     ] = None,
     snapshot: Annotated[
         bool,
-        typer.Option(
-            "--snapshot", help="Keep the newest events in memory; write on 'takt snapshot'."
-        ),
+        Option("--snapshot", help="Keep the newest events in memory; write on 'takt snapshot'."),
     ] = False,
     snapshot_size: Annotated[
-        int, typer.Option(metavar="MB", min=1, max=16_384, help="Memory for --snapshot.")
+        int, Option(metavar="MB", min=1, max=16_384, help="Memory for --snapshot.")
     ] = 64,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Record what a command does, or what already runs.
 
@@ -129,7 +126,7 @@ def record(
     if recorded.command_status:
         console.say(f"takt: {request.command[0]} ended with status {recorded.command_status}")
     if status := recorded.command_status or int(found.events == 0):
-        raise typer.Exit(status)
+        raise Exit(status)
 
 
 def _tell_snapshots(recorded: Recorded, json: bool) -> None:
@@ -148,7 +145,7 @@ def _tell_snapshots(recorded: Recorded, json: bool) -> None:
     number = "1 snapshot" if len(traces) == 1 else f"{len(traces) or 'no'} snapshots"
     console.say(f"Wrote {number} in {recorded.seconds:.1f} s, {lost(recorded.losses)}")
     if recorded.command_status:
-        raise typer.Exit(recorded.command_status)
+        raise Exit(recorded.command_status)
 
 
 @contextmanager
@@ -161,12 +158,10 @@ def _display(request: Request) -> Iterator[Watch]:
         console.say(f"Recording {what} {ends}")
         yield lambda seconds, size, losses: None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"Recording what runs {until}") as line:
+    with console.moving_line(f"Recording what runs {until}") as set_text:
 
         def watch(seconds: float, size: int, losses: dict[str, int]) -> None:
-            line.update(
+            set_text(
                 f"Recording what runs {until}: {seconds:.0f} s, {megabytes(size)}, {lost(losses)}"
             )
 

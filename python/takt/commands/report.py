@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from takt import console, files, inputs, pipeline, remedies, verdict
+from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.report import view
@@ -23,18 +22,18 @@ takt report model.json bounds.json measurement.json        from documents made e
 def report(
     traces_and_documents: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="TRACE|DOCUMENT...",
             help="Traces (folders or archives) and takt/model, bounds or measurement documents.",
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where to write the page.")
+        str, Option("--output", "-o", metavar="FILE", help="Where to write the page.")
     ] = "report.html",
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     goals: inputs.Goals = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/latency document of the page's chains.")
+        bool, Option("--json", help="Print the takt/latency document of the page's chains.")
     ] = False,
 ) -> None:
     """Write one HTML page that needs nothing else: graph, chains, latencies, bounds, timeline.
@@ -59,4 +58,4 @@ def report(
     missed = [judged.chain.id for judged in verdicts if judged.missed]
     if missed:
         console.say(f"takt: missed: {', '.join(missed)}")
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)

@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import console, files, inputs, runner
+from takt.arguments import Option
 from takt.formatting import duration as readable
 from takt.formatting import grouped
 from takt.shaping import plans
 from takt.tables import cell
+from takt.terminal import Table, show, styled
 
 EXAMPLES = """
 takt run models/autoware_reference_system.json                 until Ctrl-C
@@ -40,21 +39,19 @@ def run(
     models: inputs.Models,
     duration: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
+        Option(metavar="SECONDS", min=0.001, help="End after this time; else on Ctrl-C."),
     ] = None,
     executor: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
+        Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
     ] = None,
     plan_file: Annotated[
         str | None,
-        typer.Option(
-            "--plan", metavar="FILE", help="Add the gates of a takt/shaping plan, as nodes."
-        ),
+        Option("--plan", metavar="FILE", help="Add the gates of a takt/shaping plan, as nodes."),
     ] = None,
     priority: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             min=1,
             max=69,
@@ -65,7 +62,7 @@ def run(
     ] = None,
     log: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE",
             help="Write what the nodes themselves say of each message that they handled and sent, "
             "a JSON object a line.",
@@ -74,13 +71,13 @@ def run(
     goals: inputs.Goals = None,
     surge: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="SURGE",
             help="CALLBACK=FACTOR@FROM-TO: the callback takes so many times its execution time "
             "from one second of the run to another. May be repeated.",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/run document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/run document.")] = False,
 ) -> None:
     """Execute a model as real ROS 2 nodes.
 
@@ -114,10 +111,7 @@ def run(
     if json:
         console.print_json(_document(source, plan, result, conditions))
         return
-    output = console.output()
-    output.print(_executors(plan, result, priority))
-    output.print()
-    output.print(_callbacks(plan, result))
+    show(_executors(plan, result, priority), "", _callbacks(plan, result))
 
 
 @contextmanager
@@ -159,10 +153,8 @@ def _display(processes: int, duration: float | None) -> Iterator[runner.Watch]:
         console.say(what)
         yield lambda seconds, callbacks: None
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what) as line:
-        yield lambda seconds, callbacks: line.update(
+    with console.moving_line(what) as set_text:
+        yield lambda seconds, callbacks: set_text(
             f"{what}: {seconds:.0f} s, {grouped(callbacks)} callbacks"
         )
 
@@ -192,7 +184,7 @@ def _document(
 
 
 def _executors(plan: runner.Plan, result: runner.Result, priority: int | None) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     for column in ("Executor", "Process", "Supply", "Granted"):
         table.add_column(column)
     for process in plan.processes:
@@ -200,15 +192,15 @@ def _executors(plan: runner.Plan, result: runner.Result, priority: int | None) -
             supply = executor["supply"]
             if supply["kind"] == "reservation":
                 asked = f"{readable(supply['budget'])} every {readable(supply['period'])}"
-                given = "[green]yes[/]"
+                given = styled("yes", "green")
             else:
                 asked = "a whole processor"
-                given = "best effort" if priority is None else "[green]SCHED_FIFO[/]"
+                given = "best effort" if priority is None else styled("SCHED_FIFO", "green")
             granted = result.granted(executor["id"])
             if granted is None:
                 given = "not started"
             elif not granted:
-                given = f"[yellow]no[/]: {cell(result.refusals[executor['id']] or '')}"
+                given = styled("no", "yellow") + ": " + cell(result.refusals[executor["id"]] or "")
             table.add_row(
                 cell(executor["name"] or executor["id"]), cell(process["name"]), asked, given
             )
@@ -217,11 +209,11 @@ def _executors(plan: runner.Plan, result: runner.Result, priority: int | None) -
 
 def _callbacks(plan: runner.Plan, result: runner.Result) -> Table:
     counts = {count["id"]: count for count in result.counts}
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column("Callback")
     table.add_column("Executor")
     for column in ("Instances", "ET(1)", "Longest", "Overruns"):
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     for process in plan.processes:
         for executor in process["executors"]:
             for callback in executor["callbacks"]:
@@ -232,6 +224,6 @@ def _callbacks(plan: runner.Plan, result: runner.Result) -> Table:
                     grouped(count["count"]),
                     readable(callback["execution_time"]),
                     readable(count["longest"]) if count["count"] else "",
-                    f"[yellow]{count['overruns']}[/]" if count["overruns"] else "",
+                    styled(str(count["overruns"]), "yellow") if count["overruns"] else "",
                 )
     return table

@@ -7,9 +7,8 @@ import threading
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from takt import console, inputs, pipeline, stored
+from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.server import Server
 
@@ -24,17 +23,18 @@ takt serve trace/ --cache /big-disk/takt       keep the index elsewhere
 def serve(
     traces_and_documents: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             metavar="TRACE|DOCUMENT...",
             help="Traces (folders or archives) and takt/model, bounds or measurement documents.",
         ),
     ],
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Where to listen; 0: any free port.")
+        int,
+        Option("--port", metavar="N", min=0, max=65535, help="Where to listen; 0: any free port."),
     ] = 0,
     cache: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--cache",
             metavar="DIR",
             help="Where indexes are kept, by default below the user's cache folder.",
@@ -43,7 +43,7 @@ def serve(
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     goals: inputs.Goals = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document that says where the page is.")
+        bool, Option("--json", help="Print one JSON document that says where the page is.")
     ] = False,
 ) -> None:
     """Look at a trace of any size in the browser: the page of takt report, with the data left where

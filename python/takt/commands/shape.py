@@ -7,16 +7,14 @@ import json as json_format
 from enum import Enum
 from typing import Annotated, Any
 
-import typer
-from rich.markup import escape
-from rich.table import Table
-
 from takt import console, documents, files, inputs, pipeline, times
+from takt.arguments import Option
 from takt.documents import ShapedChain, Shaping
 from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.shaping import gates, loops, picture, plans, profile
 from takt.tables import cell
+from takt.terminal import Table, show
 
 EXAMPLES = """
 takt shape model.json --chain pilot                         one slot: the same latency every time
@@ -49,25 +47,25 @@ def shape(
     models: inputs.Models,
     chain: Annotated[
         list[str],
-        typer.Option(metavar="ID", help="The chain; several that share a core get one table."),
+        Option(metavar="ID", help="The chain; several that share a core get one table."),
     ],
     bands: Annotated[
-        int, typer.Option(metavar="N", min=1, max=64, help="Slots for the output in each period.")
+        int, Option(metavar="N", min=1, max=64, help="Slots for the output in each period.")
     ] = 1,
     freshness: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="The longest distance of successive slots."),
+        Option(metavar="TIME", help="The longest distance of successive slots."),
     ] = None,
     objective: Annotated[
         Objective,
-        typer.Option(
+        Option(
             metavar="|".join(kind.value for kind in Objective),
             help="Minimise the mean latency, or that of the share --tail leaves.",
         ),
     ] = Objective.MEAN,
     tail: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SHARE",
             min=0,
             max=0.9999,
@@ -76,7 +74,7 @@ def shape(
     ] = None,
     confidence: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="P",
             min=0.5,
             max=0.999999,
@@ -85,27 +83,25 @@ def shape(
     ] = None,
     overshoot: Annotated[
         Overshoot,
-        typer.Option(
+        Option(
             metavar="|".join(kind.value for kind in Overshoot),
             help="An output that is late is dropped, waits for the next slot, or leaves.",
         ),
     ] = Overshoot.DEGRADE,
-    grid: Annotated[
-        str, typer.Option(metavar="TIME", help="Slots start at multiples of it.")
-    ] = "0.1ms",
+    grid: Annotated[str, Option(metavar="TIME", help="Slots start at multiples of it.")] = "0.1ms",
     slack: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="TIME",
             help="Between the longest latency and the last slot; else a hundredth of it.",
         ),
     ] = None,
     publish_time: Annotated[
-        str, typer.Option(metavar="TIME", help="How long the gate takes to publish.")
+        str, Option(metavar="TIME", help="How long the gate takes to publish.")
     ] = "0.1ms",
     let: Annotated[
         Logical | None,
-        typer.Option(
+        Option(
             metavar="|".join(kind.value for kind in Logical),
             help="No slots are chosen: outputs of the chain, or of each of its callbacks, leave at "
             "the end of the period (logical execution time).",
@@ -113,11 +109,11 @@ def shape(
     ] = None,
     topic: Annotated[
         str | None,
-        typer.Option(metavar="TOPIC", help="The chain's output, if the model does not tell."),
+        Option(metavar="TOPIC", help="The chain's output, if the model does not tell."),
     ] = None,
     phase_of: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="TOPIC|EXTERNAL",
             help="What tells when cycles begin: messages of a topic, or a loop outside of ROS 2 as "
             "udp:PORT, pipe:PATH, shm:NAME or clock:NAME; else multiples of the period.",
@@ -125,22 +121,22 @@ def shape(
     ] = None,
     phase_delay: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="How long after the beginning that is told."),
+        Option(metavar="TIME", help="How long after the beginning that is told."),
     ] = None,
     cycles: Annotated[
         int,
-        typer.Option(metavar="N", min=1, max=10**6, help="Periods that a model is simulated for."),
+        Option(metavar="N", min=1, max=10**6, help="Periods that a model is simulated for."),
     ] = 5000,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Of the simulation.")] = 0,
+    seed: Annotated[int, Option(metavar="N", min=0, help="Of the simulation.")] = 0,
     options: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="More options of the simulation; docs/simulation.md."),
+        Option(metavar="FILE", help="More options of the simulation; docs/simulation.md."),
     ] = None,
     goals: inputs.Goals = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/shaping document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/shaping document.")] = False,
     output: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--output",
             "-o",
             metavar="FILE",
@@ -150,7 +146,7 @@ def shape(
     ] = None,
     picture_file: Annotated[
         str | None,
-        typer.Option("--picture", metavar="FILE", help="Also write the picture, .html or .svg."),
+        Option("--picture", metavar="FILE", help="Also write the picture, .html or .svg."),
     ] = None,
 ) -> None:
     """Choose the slots in which the outputs of a chain leave, so that its latency hardly varies.
@@ -281,20 +277,16 @@ def _say_what_lacks(plan: Shaping) -> None:
 
 
 def _print(plan: Shaping) -> None:
-    output = console.output()
     for chain in plan.chains:
-        output.print(_latency_table(chain))
-        output.print()
+        show(_latency_table(chain), "")
         if (loop := loops.text(chain.gate.phase)) is not None:
-            output.print(f"{escape(loop)}\n")
-        output.print(_slot_table(chain))
-        output.print()
-        output.print(_overshoot_table(chain))
+            show(loop, "")
+        show(_slot_table(chain), "", _overshoot_table(chain))
         before, after = chain.profile, chain.after
         if before.max and after.max and before.mean and after.mean:
             longest = 100 * (after.max / before.max - 1)
             mean = 100 * (after.mean / before.mean - 1)
-            output.print(
+            show(
                 f"\nThe longest latency becomes {longest:+.1f} %, the mean {mean:+.1f} %. None of "
                 f"{count(before.count, 'execution')} took longer than {duration(before.max)}; with "
                 f"95 % confidence, at most {100 * chain.unseen:.2g} % of all do.\n"
@@ -327,8 +319,8 @@ def _overshoot_table(chain: ShapedChain) -> Table:
 
 
 def _table(first: str, *columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column(cell(first))
     for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     return table

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated, Any
 
-import typer
-from rich.table import Table
-
 from takt import console, documents, files, gantt, inputs, perfetto, pipeline
+from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
 from takt.errors import UserError
@@ -17,6 +15,7 @@ from takt.formatting import duration as readable
 from takt.names import labels
 from takt.shaping import gates, plans
 from takt.tables import cell
+from takt.terminal import Table, show, styled, width
 
 EXAMPLES = """
 takt simulate model.json                             worst-case execution times, all timers together
@@ -39,7 +38,7 @@ def simulate(
     models: inputs.Models,
     duration: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             min=1e-9,
             max=1e6,
@@ -48,7 +47,7 @@ def simulate(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N",
             min=0,
             max=2**64 - 1,
@@ -57,40 +56,34 @@ def simulate(
     ] = None,
     executor: Annotated[
         str | None,
-        typer.Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
+        Option(metavar="KIND", help="Use executors of this kind instead of the model's."),
     ] = None,
     cores: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N", min=1, help="Cores that all threads share; else each has its own supply."
         ),
     ] = None,
     plan_file: Annotated[
         str | None,
-        typer.Option("--plan", metavar="FILE", help="Add the gates of a takt/shaping plan."),
+        Option("--plan", metavar="FILE", help="Add the gates of a takt/shaping plan."),
     ] = None,
     options: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="More options, as a JSON object; see docs/simulation.md."
-        ),
+        Option(metavar="FILE", help="More options, as a JSON object; see docs/simulation.md."),
     ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/simulation document.")
-    ] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/simulation document.")] = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Also write the document to this file."
-        ),
+        Option("--output", "-o", metavar="FILE", help="Also write the document to this file."),
     ] = None,
     perfetto_file: Annotated[
         str | None,
-        typer.Option("--perfetto", metavar="FILE", help="Write the timeline as a Perfetto trace."),
+        Option("--perfetto", metavar="FILE", help="Write the timeline as a Perfetto trace."),
     ] = None,
     replay: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="TRACE", help="Repeat a recorded takt run and compare the order of callbacks."
         ),
     ] = None,
@@ -168,7 +161,7 @@ def simulate(
     else:
         console.print_json(simulated_text)
     if any(_missed(chain) for chain in simulation.chains):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _replay(trace: str, text: str, source: str, json: bool, output: str | None) -> None:
@@ -181,11 +174,11 @@ def _replay(trace: str, text: str, source: str, json: bool, output: str | None) 
     if json or output == files.STANDARD_STREAM:
         console.print_json(replayed)
     else:
-        console.output().print(_decisions(document))
+        show(_decisions(document))
         for executor in document["executors"]:
             _explain(executor)
     if any(_differs(executor) for executor in document["executors"]):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _differs(executor: dict[str, Any]) -> bool:
@@ -229,16 +222,13 @@ def _untested(chain: documents.SimulatedChain) -> bool:
 
 def _print(model: Model, simulation: Simulation, before: Simulation | None) -> None:
     """`before`: the same with the model's own executors, if others took their place."""
-    output = console.output()
-    output.print(gantt.chart(model, simulation.timeline, output.width), markup=False)
-    output.print()
-    output.print(_callbacks(model, simulation, before))
+    show(gantt.chart(model, simulation.timeline, width()), "")
+    show(_callbacks(model, simulation, before))
     if simulation.unfinished:
         unfinished = count(simulation.unfinished, "instance was", "instances were")
-        output.print(f"{unfinished} unfinished at the end.")
+        show(f"{unfinished} unfinished at the end.")
     if simulation.chains:
-        output.print()
-        output.print(_chains(simulation, before))
+        show("", _chains(simulation, before))
 
 
 def _callbacks(model: Model, simulation: Simulation, before: Simulation | None) -> Table:
@@ -270,9 +260,9 @@ def _chains(simulation: Simulation, before: Simulation | None) -> Table:
         values.append(readable(chain.goal))
         verdict = NONE
         if _untested(chain):
-            verdict = "[yellow]never completed[/]"
+            verdict = styled("never completed", "yellow")
         elif chain.goal is not None:
-            verdict = "[red]missed[/]" if _missed(chain) else "[green]kept[/]"
+            verdict = styled("missed", "red") if _missed(chain) else styled("kept", "green")
         table.add_row(cell(chain.id), grouped(chain.count), *values, verdict)
     return table
 
@@ -282,13 +272,13 @@ def _change(before: int | None, after: int | None) -> list[str]:
     if before is None or after is None or before == 0:
         return [readable(before), NONE]
     percent = 100 * (after - before) / before
-    colour = "green" if after < before else "red" if after > before else "default"
-    return [readable(before), f"[{colour}]{percent:+.0f} %[/]"]
+    colour = "green" if after < before else "red" if after > before else ""
+    return [readable(before), styled(f"{percent:+.0f} %", colour)]
 
 
 def _table(first: str, *columns: str) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table()
     table.add_column(first)
     for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, right=True)
     return table

@@ -9,11 +9,11 @@ from json import loads
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from takt import console
+from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.recorder import began, snapshot_files
+from takt.terminal import show
 
 EXAMPLES = """
 takt snapshot            when something happened: a recorder in another terminal writes robot-1
@@ -30,10 +30,10 @@ PATIENCE = 300.0  # seconds that a recorder may take to write what it holds
 def snapshot(
     recorder: Annotated[
         int | None,
-        typer.Argument(metavar="[PID]", help="The recorder, if several run.", show_default=False),
+        Argument(metavar="[PID]", help="The recorder, if several run.", show_default=False),
     ] = None,
     json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document that names the trace.")
+        bool, Option("--json", help="Print one JSON document that names the trace.")
     ] = False,
 ) -> None:
     """Have a running `takt record --snapshot` write what it holds; it goes on recording."""
@@ -45,7 +45,7 @@ def snapshot(
     if json:
         console.print_json({"format": "takt/snapshot", "version": 1, "trace": trace})
     else:
-        console.output().print(trace, soft_wrap=True, highlight=False)
+        show(trace)
 
 
 def _ask(file: Path) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-import typer
-
 from takt import console, control, managing
+from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
+from takt.terminal import renewed, show
 
 EXAMPLES = """
 takt status                  chains, goals, bounds, what was measured, and reservations
@@ -20,11 +20,11 @@ takt status --reload         has the goals file read again
 
 
 def status(
-    watch: Annotated[bool, typer.Option("--watch", help="Renew it every second.")] = False,
+    watch: Annotated[bool, Option("--watch", help="Renew it every second.")] = False,
     reload: Annotated[
-        bool, typer.Option("--reload", help="Have the manager read its goals file again.")
+        bool, Option("--reload", help="Have the manager read its goals file again.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print the takt/status document.")] = False,
+    json: Annotated[bool, Option("--json", help="Print the takt/status document.")] = False,
 ) -> None:
     """Print what the running takt manage of this user does.
 
@@ -45,16 +45,14 @@ def status(
     if json:
         console.print_json(document)
     else:
-        console.output().print(managing.view(document))
+        show(*managing.view(document))
     chains = document["chains"]  # none before the first decision
     if not chains or any(chain["state"] != "guaranteed" for chain in chains):
-        raise typer.Exit(ANSWER_IS_NO)
+        raise Exit(ANSWER_IS_NO)
 
 
 def _watch() -> None:
-    from rich.live import Live
-
-    with Live(auto_refresh=False) as display:
+    with renewed() as renew:
         while True:
-            display.update(managing.view(control.request("status")), refresh=True)
+            renew(managing.view(control.request("status")))
             time.sleep(1)

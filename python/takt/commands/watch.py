@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Annotated, Any
 
-import typer
-
 from takt import console, inputs, watching
+from takt.arguments import Argument, Exit, Option
+from takt.terminal import renewed, show
 
 Json = dict[str, Any]
 
@@ -25,21 +25,19 @@ takt watch --duration 10 --json                   one document after ten seconds
 def watch(
     command: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[-- COMMAND...]", help="What to start and watch.", show_default=False
-        ),
+        Argument(metavar="[-- COMMAND...]", help="What to start and watch.", show_default=False),
     ] = None,
     goals: inputs.Goals = None,
     duration: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0.001, help="End after this time."),
+        Option(metavar="SECONDS", min=0.001, help="End after this time."),
     ] = None,
     window: Annotated[
         float,
-        typer.Option(metavar="SECONDS", min=1, max=3600, help="Latencies of how long are shown."),
+        Option(metavar="SECONDS", min=1, max=3600, help="Latencies of how long are shown."),
     ] = 10,
     json: Annotated[
-        bool, typer.Option("--json", help="Print the takt/watch document at the end.")
+        bool, Option("--json", help="Print the takt/watch document at the end.")
     ] = False,
 ) -> None:
     """Show the latencies of chains as they are now, with bounds, goals and what was lost.
@@ -50,30 +48,24 @@ def watch(
     """
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
-        show, output = _shown(stack, live, json)
+        renew, output = _shown(stack, live, json)
         document, status = watching.watch(
-            goals, tuple(command or ()), duration, window, show, output
+            goals, tuple(command or ()), duration, window, renew, output
         )
     if json:
         console.print_json(document)
     else:
-        console.output().print(watching.view(document))
+        show(*watching.view(document))
     if status:
-        raise typer.Exit(status)
+        raise Exit(status)
 
 
 def _shown(stack: ExitStack, live: bool, json: bool) -> tuple[Callable[[Json], None], int | None]:
     """What to call with each document, and where the command's output goes."""
     if not live:
         return (lambda _document: None), sys.stderr.fileno() if json else None
-    from rich.live import Live
-
     # Output of the command would garble the table.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     stack.callback(os.close, nowhere)
-    display = stack.enter_context(Live(screen=True, auto_refresh=False))
-
-    def show(document: Json) -> None:
-        display.update(watching.view(document), refresh=True)
-
-    return show, nowhere
+    screen = stack.enter_context(renewed(screen=True))
+    return (lambda document: screen(watching.view(document))), nowhere

@@ -75,7 +75,7 @@ def document(design: Design, inputs: list[dict[str, str]]) -> dict[str, Any]:
             **design.figures,
         },
     }
-    Handoff.model_validate_json(json.dumps(found, allow_nan=False))
+    Handoff.read(json.loads(json.dumps(found, allow_nan=False)))
     return found
 
 

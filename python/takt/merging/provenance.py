@@ -4,52 +4,47 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-
 from takt.errors import UserError
+from takt.typed import EMPTY, Document, FieldError
 
 Json = dict[str, Any]
 
 
-class Observed(BaseModel):
+class Observed(Document):
     count: int
     min: int
     mean: float
     max: int
 
 
-class Growth(BaseModel):
-    longest: list[int]
+class Growth(Document):
+    longest: tuple[int, ...]
 
 
-class Provenance(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-    inputs: list[Json] = []
-    hosts: list[str] = []
+class Provenance(Document):
+    inputs: tuple[Json, ...] = ()
+    hosts: tuple[str, ...] = ()
     cores: int = 0
     execution_time: str = "wall_time"
     duration: int = 0
     start_up: int = 0
-    losses: dict[str, int] = {}
-    left_out: list[str] = []
-    chains_not_found: list[str] | None = None
-    warnings: list[str] = []
-    observed: dict[str, Observed] = {}
-    threads: list[Json] = []
-    unnamed_work: list[Json] = []
-    runs: list[Json] = []
-    convergence: dict[str, Growth] = {}
+    losses: dict[str, int] = EMPTY
+    left_out: tuple[str, ...] = ()
+    chains_not_found: tuple[str, ...] | None = None
+    warnings: tuple[str, ...] = ()
+    observed: dict[str, Observed] = EMPTY
+    threads: tuple[Json, ...] = ()
+    unnamed_work: tuple[Json, ...] = ()
+    runs: tuple[Json, ...] = ()
+    convergence: dict[str, Growth] = EMPTY
 
 
 def check(model: Json) -> None:
     """UserError if it has a provenance that no Takt writes."""
     try:
-        Provenance.model_validate(model["provenance"])
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in ("provenance", *first["loc"]))
+        Provenance.read(model["provenance"])
+    except FieldError as error:
         raise UserError(
-            f'--merge: {where} of "{model["name"]}": {first["msg"].lower()}; remove it, or make '
-            "the model anew"
+            f'--merge: "{model["name"]}": {error.inside(".provenance")}; remove it, or make the '
+            "model anew"
         ) from None

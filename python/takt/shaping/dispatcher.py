@@ -57,7 +57,7 @@ class Dispatcher:
         self._settings = {
             "leader": leader,
             "cycle": plan.cycle,
-            "slots": [slot.model_dump(include={"start", "end"}) for slot in table(plan)],
+            "slots": [{"start": slot.start, "end": slot.end} for slot in table(plan)],
             "inside": INSIDE,
             "middleware": MIDDLEWARE,
             "priority": DISPATCHER,

@@ -49,8 +49,8 @@ def settings(
     if cpu is not None:
         wanted["processor"] = cpu
     if adapt is not None:
-        fields = {"bands", "grid", "slack", "tail", "freshness", "confidence"}
-        wanted["adapt"] = adapt.model_dump(include=fields)
+        fields = ("bands", "grid", "slack", "tail", "freshness", "confidence")
+        wanted["adapt"] = {name: getattr(adapt, name) for name in fields}
     return wanted
 
 

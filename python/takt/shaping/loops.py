@@ -94,7 +94,7 @@ def locked(phase: GatePhase, seen: ObservedPhase, period: int, delay: int | None
     """The phase with what was seen. Unless a delay was given, cycles begin when the chain does, as
     far after the messages as in the recording. UserError if the chain does not follow the messages.
     """
-    found = phase.model_copy(update={"observed": seen})
+    found = phase.replace(observed=seen)
     if delay is not None or seen.offset is None or seen.offset_spread is None:
         return found
     if seen.offset_spread > LOOSE * period:
@@ -104,7 +104,7 @@ def locked(phase: GatePhase, seen: ObservedPhase, period: int, delay: int | None
             "them. Have it triggered by the loop, or say with --phase-delay how long after the "
             "beginning of a cycle the message comes"
         )
-    return found.model_copy(update={"delay": (period - seen.offset) % period})
+    return found.replace(delay=(period - seen.offset) % period)
 
 
 def text(phase: GatePhase) -> str | None:

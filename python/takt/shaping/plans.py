@@ -152,7 +152,7 @@ def _document(
         version=1,
         name=model.get("name") or "",
         provenance={},
-        method=ShapingMethod.model_validate(
+        method=ShapingMethod.read(
             {
                 "objective": request.objective,
                 "tail": request.tail if request.objective == "cvar" else 0,
@@ -275,8 +275,8 @@ def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: i
             )
             for name, variant in variants.items()
         )
-        found.append(chain.model_copy(update={"baselines": baselines}))
-    return plan.model_copy(update={"chains": tuple(found)})
+        found.append(chain.replace(baselines=baselines))
+    return plan.replace(chains=tuple(found))
 
 
 def _shape(
@@ -306,7 +306,7 @@ def _shape(
         publish_time=request.publish_time,
         shortest=min(latencies),
         overshoot=request.overshoot,  # type: ignore[arg-type]
-        slots=tuple(ShapingBand.model_validate(band) for band in placed["bands"]),
+        slots=tuple(ShapingBand.read(band) for band in placed["bands"]),
     )
     return ShapedChain(
         id=chain,
@@ -391,7 +391,7 @@ def _tables(
         found = json.loads(table["slots"])
         for one, seen, listed in zip(group, table["latencies"], found, strict=True):
             within[one] = seen
-            served = tuple(ServerSlot.model_validate(slot) for slot in listed)
+            served = tuple(ServerSlot.read(slot) for slot in listed)
             slots[one] = _repeated(served, table["cycle"], cycle)
     servers = tuple(
         ShapingServer(chain=chain, cores=core, slots=served)

@@ -19,6 +19,8 @@ struct FlowOptions {
   std::optional<std::string> to;
   /// Whether to list every instance.
   bool instances = false;
+  /// Whether the document has the parts of the worst instances, which make up most of it.
+  bool parts = true;
   /// The number of an instance (PathInstance) whose latency is reported in parts.
   std::optional<std::uint64_t> asked;
   Inference inference = Inference::on;
