@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from takt import built
 from takt.errors import UserError
 
-ROOT = Path(__file__).parents[2]
-PROGRAM = "experiments/deterministic-link/program/link_experiment"
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
 FRAGMENTS = ("net.ipv4.ipfrag_time=3", "net.ipv4.ipfrag_high_thresh=134217728")
 # Above everything that computes on the machine, and the same for the programs of all methods.
@@ -54,12 +53,10 @@ class Stream:
 
 def program() -> Path:
     """The program. UserError if it is not built, or this user may not make namespaces."""
-    found = sorted(ROOT.glob(f"build/*/{PROGRAM}"))
-    if not found:
-        raise UserError("link_experiment is not built; `make` builds it")
+    found = built.path("link_experiment")
     if os.geteuid() != 0 or shutil.which("ip") is None:
         raise UserError("network namespaces need root and the program ip")
-    return found[-1]
+    return found
 
 
 def _call(*words: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any
 import click
 
 import takt
-from takt import arguments, console, libraries
+from takt import arguments, built, console, libraries
 from takt.arguments import Exit
 from takt.errors import UserError
 from takt.formatting import printable
@@ -140,8 +140,8 @@ def _explain(error: Exception) -> int:
         message = error.format_message().rstrip(".")
         _complain(f"{message}; see '{command} --help'")
         return BAD_INPUT
-    if isinstance(error, ModuleNotFoundError) and error.name == "takt_native":
-        _complain("the C++ library takt_native is not built; run 'make' in the project's root")
+    if isinstance(error, ModuleNotFoundError) and error.name in built.PARTS:
+        _complain(str(built.NotBuiltError(error.name)))
         return BAD_INPUT
     if isinstance(error, OSError) and error.errno in _OUTPUT_FAULTS and error.filename is None:
         _drop_output()

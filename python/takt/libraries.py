@@ -20,7 +20,7 @@ def wrong() -> str | None:
 
 
 def _fault(name: str) -> str | None:
-    from importlib import metadata  # a fifth of the time that a command takes
+    from importlib import metadata  # takes long, and is seldom needed
 
     try:
         version = metadata.version(name)

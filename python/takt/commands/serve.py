@@ -10,7 +10,6 @@ from typing import Annotated
 from takt import console, inputs, pipeline, stored
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.server import Server
 
 EXAMPLES = """
 takt serve trace/                              prints the address of the page
@@ -53,6 +52,8 @@ def serve(
     for the next time. The page is served on 127.0.0.1, to whoever has the address with its token,
     until Ctrl-C.
     """
+    from takt.server import Server
+
     given = inputs.sort(traces_and_documents)
     if not given.traces:
         raise UserError("no trace: name a recording; takt report shows models")

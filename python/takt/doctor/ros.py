@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
-import os
-import re
 import sys
 from pathlib import Path
 
+from takt import built
 from takt.doctor.check import Check, State, output_of
 
 # Imported in a process of its own: loading the middleware is not undone by failing.
@@ -33,7 +31,7 @@ def ros() -> Check:
         )
     sourced = not Path(found["path"]).is_relative_to(sys.prefix)
     source = "sourced installation" if sourced else "Python wheels"
-    distribution = _distribution() or "unknown distribution"
+    distribution = built.distribution() or "unknown distribution"
     facts = {
         "distribution": distribution,
         "source": "sourced" if sourced else "wheels",
@@ -55,13 +53,3 @@ def _probe() -> dict[str, str] | None:
         return None
     result: dict[str, str] = json.loads(printed.splitlines()[-1])
     return result
-
-
-def _distribution() -> str | None:
-    if "ROS_DISTRO" in os.environ:
-        return os.environ["ROS_DISTRO"]
-    for distribution in importlib.metadata.distributions():
-        match = re.fullmatch(r"ros-([a-z]+)-rclpy", distribution.metadata["Name"] or "")
-        if match:
-            return match[1]
-    return None

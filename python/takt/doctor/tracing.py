@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ctypes.util
-import importlib.util
 import os
 import socket
 from pathlib import Path
+from typing import Any
 
+from takt import built
 from takt.doctor.check import Check, State, first_line, output_of
 from takt.doctor.privileges import capabilities
-from takt.errors import UserError
 
 TRACEFS = Path("/sys/kernel/tracing")
+
+TITLE = "Takt's libraries"
+NEEDED = ("takt_native", "takt_tracetools")
+"""Nothing can be recorded, modelled and reported without these parts (takt.built)."""
 
 
 def lttng() -> Check:
@@ -65,29 +69,22 @@ def _lttng_home() -> Path:
 
 def tracetools() -> Check:
     """The drop-in library for the ROS 2 that is here."""
-    extension = importlib.util.find_spec("takt_native")
-    if extension is None or not extension.has_location:
-        return _not_built("the C++ library takt_native is not built")
-    from takt import runtime  # which needs the extension
-
-    try:
-        library = runtime.tracetools()
-    except UserError as error:
-        return _not_built(f"ROS 2 programs stay silent: {error}")
+    missing = built.missing()
+    facts: dict[str, Any] = {part: str(built.find(part)) for part in NEEDED if part not in missing}
+    facts["missing"] = missing
+    if not missing:
+        detail = f"takt_native, drop-in {Path(facts['takt_tracetools']).name}"
+        return Check("tracetools", TITLE, State.OK, detail, required=True, facts=facts)
+    needed = [part for part in missing if part in NEEDED]
+    named = needed or missing
     return Check(
         "tracetools",
-        "Takt's libraries",
-        State.OK,
-        f"takt_native, drop-in {library.name}",
+        TITLE,
+        State.MISSING if needed else State.LIMITED,
+        "; ".join(f"no {part}: {built.PARTS[part].needed_by}" for part in named),
+        built.remedy(*named),
         required=True,
-        facts={"takt_native": extension.origin, "tracetools": str(library)},
-    )
-
-
-def _not_built(detail: str) -> Check:
-    remedy = "run 'make' in the project's root"
-    return Check(
-        "tracetools", "Takt's libraries", State.MISSING, detail, remedy=remedy, required=True
+        facts=facts,
     )
 
 

@@ -11,8 +11,12 @@ policy decides after every callback what runs next. Priorities, deadlines and ch
 plan (`takt plan MODEL --executor edf -o plan.json`) or from the methods below.
 """
 
-from takt.executors.planned import PlannedExecutor
-from takt.executors.policies import (
+from takt import built
+
+built.path("takt_executors")  # which the modules below import, after rclpy
+
+from takt.executors.planned import PlannedExecutor  # noqa: E402
+from takt.executors.policies import (  # noqa: E402
     ChainPriorityExecutor,
     EdfExecutor,
     EventsExecutor,
