@@ -82,3 +82,5 @@ if [ "$(cat "$venv/takt-state" 2>/dev/null)" != "$state" ]; then
   printf '%s' "$state" >"$venv/takt-state"
 fi
 "$venv/bin/python" environment.py
+# Bytecode of what commands import, which Python keeps by itself unless PYTHONDONTWRITEBYTECODE is set.
+"$venv/bin/python" -m compileall -q "$root/python/takt" "$venv"/lib/python3*/site-packages/click
