@@ -17,6 +17,8 @@ from typing import Any
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all, in any unit; 0 in all: not known."""
 
+_WIDTH = 80
+"""Of a terminal that does not say it."""
 _ERASED = "\r\x1b[K"
 """Erases the terminal's line."""
 
@@ -50,7 +52,7 @@ def moving_line(text: str) -> Iterator[Callable[[str], None]]:
     changes its text. What is done in a blink shows nothing.
     """
     ended = threading.Event()
-    columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns or _WIDTH
 
     def set_text(new: str) -> None:
         nonlocal text

@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 PIPE_WIDTH = 160
-"""The width of tables, in columns, when standard output is not a terminal."""
+"""The width of tables, in columns, when standard output is no terminal, or does not say its own."""
 
+_ROWS = 24
+"""The height of a terminal that does not say it."""
 _GAP = "  "
 _STYLES = {"bold": 1, "dim": 2, "italic": 3, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _RESET = "\x1b[0m"
@@ -133,7 +135,7 @@ def renewed(*, screen: bool = False) -> Iterator[Callable[[Iterable[Part]], None
 
     def renew(parts: Iterable[Part]) -> None:
         nonlocal shown
-        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+        columns, rows = width(), os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
         whole = (line for part in parts for line in _lines(part, columns))
         lines = [piece for line in whole for piece in wrapped(line, columns)][: rows - 1]
         start = "\x1b[H" if screen else f"\x1b[{shown}F" if shown else ""

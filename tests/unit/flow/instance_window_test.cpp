@@ -12,7 +12,10 @@ namespace {
 using execution::InstanceId;
 
 InstanceRecord record(std::uint64_t id) {
-  return {.id = InstanceId{id}, .callback = model::CallbackIndex(id % 7)};
+  InstanceRecord made;
+  made.id = InstanceId{id};
+  made.callback = model::CallbackIndex(id % 7);
+  return made;
 }
 
 TEST(InstanceWindow, FindsTheNewestInstancesAndNoOthers) {

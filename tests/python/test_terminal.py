@@ -1,0 +1,130 @@
+"""Tables and colours of the terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from takt.terminal import Table, plain, styled, width_of, wrapped
+
+WORDS = st.text(alphabet="ab é漢", max_size=60)
+
+
+def table(*rows: tuple[str, ...]) -> Table:
+    made = Table("Name")
+    made.add_column("Bytes", right=True)
+    made.add_column("What it is")
+    for row in rows:
+        made.add_row(*row)
+    return made
+
+
+def test_columns_are_aligned() -> None:
+    made = table(("a", "5", "short"), ("longer", "1200", "x"))
+    assert [plain(line) for line in made.lines(80)] == [
+        "Name    Bytes  What it is",
+        "a           5  short",
+        "longer   1200  x",
+    ]
+
+
+def test_a_table_without_headers_has_no_line_for_them() -> None:
+    made = Table(title="Sizes")
+    made.add_row("a", "b")
+    assert [plain(line) for line in made.lines(80)] == ["Sizes", "a  b"]
+
+
+def test_text_is_wrapped_between_words_and_numbers_never() -> None:
+    made = table(("/a/long/name/of/a/topic", "123456789", "sentences are broken between words"))
+    lines = [plain(line) for line in made.lines(48)]
+    assert max(map(len, lines)) <= 48
+    assert lines[1].split()[:2] == ["/a/long/name/of/a/topic", "123456789"]
+    assert " ".join(" ".join(line.split()) for line in lines[1:]).endswith(
+        "sentences are broken between words".rpartition("between")[2].strip()
+    )
+
+
+def test_a_terminal_that_is_too_narrow_cuts_nothing() -> None:
+    made = table(("/a/long/name/of/a/topic", "123456789", "words"))
+    shown = "".join(plain(line) for line in made.lines(5))
+    assert "123456789" in shown
+    assert "words" in shown
+
+
+def test_wide_and_combining_characters_count_as_terminals_show_them() -> None:
+    assert width_of("漢字") == 4
+    assert width_of("e\N{COMBINING ACUTE ACCENT}") == 1
+    assert width_of(styled("ms", "red")) == 2
+
+
+@given(WORDS, st.integers(min_value=2, max_value=20))
+def test_wrapped_text_fits_and_loses_nothing_but_spaces(text: str, most: int) -> None:
+    lines = wrapped(text, most)
+    assert all(width_of(line) <= most or len(line) == 1 for line in lines)
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_style_goes_on_in_the_next_line_and_colours_nothing_else() -> None:
+    lines = wrapped("see " + styled("run as root or with capabilities", "dim"), 12)
+    assert [plain(line) for line in lines] == ["see run as", "root or with", "capabilities"]
+    assert all(line.endswith("\x1b[0m") for line in lines)
+    assert all(line.startswith("\x1b[2m") for line in lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+)
+def test_colours_are_for_terminals_that_want_them(
+    environment: dict[str, str], coloured: bool
+) -> None:
+    program = "from takt.terminal import *; show(styled('x', 'red'))"
+    terminal = {"TERM": "xterm", **environment}
+    reader, writer = pty.openpty()
+    subprocess.run(
+        [sys.executable, "-c", program],
+        stdout=writer,
+        env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **terminal},
+        check=True,
+    )
+    os.close(writer)
+    assert os.read(reader, 100) == (b"\x1b[31mx\x1b[0m\r\n" if coloured else b"x\r\n")
+    os.close(reader)
+
+
+def test_a_pipe_gets_no_colours_unless_they_are_forced() -> None:
+    program = "from takt.terminal import *; show(styled('x', 'red'))"
+    for force, expected in ((None, b"x\n"), ("1", b"\x1b[31mx\x1b[0m\n")):
+        environment = {k: v for k, v in os.environ.items() if not k.endswith("_COLOR")}
+        if force:
+            environment["FORCE_COLOR"] = force
+        done = subprocess.run(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment, check=True
+        )
+        assert done.stdout == expected
+
+
+def test_what_is_renewed_takes_the_place_of_what_was_there() -> None:
+    program = (
+        "from takt.terminal import renewed\n"
+        "with renewed() as renew:\n"
+        "    renew(['one', 'two'])\n"
+        "    renew(['three'])\n"
+    )
+    reader, writer = pty.openpty()
+    os.set_blocking(reader, True)
+    subprocess.run([sys.executable, "-c", program], stdout=writer, check=True)
+    os.close(writer)
+    shown = os.read(reader, 1000)
+    os.close(reader)
+    # The second time the cursor goes up two lines, and what is below is erased.
+    assert b"one\x1b[K\r\ntwo\x1b[K\r\n\x1b[J\x1b[2Fthree\x1b[K\r\n\x1b[J" in shown
+    assert shown.endswith(b"\x1b[?25h")
+    piped = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
+    assert piped.stdout == b"three\n"
