@@ -7,6 +7,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <memory>
 
 #include "native.hpp"
@@ -15,6 +16,7 @@
 #include "takt/estimation/kalman.hpp"
 #include "takt/estimation/particle.hpp"
 #include "takt/estimation/period_input.hpp"
+#include "takt/estimation/rehearsal.hpp"
 #include "takt/estimation/unscented_kalman.hpp"
 
 namespace nb = nanobind;
@@ -265,6 +267,38 @@ void bind_region(nb::module_& module) {
           "point"_a);
 }
 
+using Rows = Eigen::Matrix<double, any, any, Eigen::RowMajor>;
+
+/// The largest errors of many sequences, in units of ε; NaN where the guard refuses the linear
+/// mode.
+AnyVector rehearse(const Handoff& handoff, const Rows& estimates, const Rows& half_widths,
+                   const Rows& states, const Rows& inputs) {
+  const Eigen::Index count = estimates.rows();
+  const Eigen::Index n = handoff.plant.states();
+  const Eigen::Index m = handoff.plant.inputs();
+  if (estimates.cols() != n || half_widths.rows() != count || half_widths.cols() != n ||
+      states.rows() != count || states.cols() != n || inputs.rows() != count ||
+      inputs.cols() % m != 0) {
+    throw InputError("rehearse: one row for each sequence, with the sizes of the plant");
+  }
+  AnyVector errors(count);
+  const nb::gil_scoped_release unlocked;
+  estimation::Rehearsal rehearsal(handoff);
+  AnyBelief first = handoff.start;
+  for (Eigen::Index i = 0; i < count; ++i) {
+    first.state = estimates.row(i);
+    const AnyVector deviation =
+        (half_widths.row(i).transpose().array() > 0)
+            .select(half_widths.row(i).transpose().array() / handoff.deviations.array(), 0.0);
+    first.covariance = deviation.array().square().matrix().asDiagonal();
+    const AnyMatrix sequence =
+        Eigen::Map<const AnyMatrix>(inputs.row(i).data(), m, inputs.cols() / m);
+    errors(i) = rehearsal.play(first, states.row(i), sequence)
+                    .value_or(std::numeric_limits<double>::quiet_NaN());
+  }
+  return errors;
+}
+
 void bind_dual_mode(nb::module_& module) {
   nb::class_<Handoff>(module, "Handoff")
       .def_ro("name", &Handoff::name)
@@ -289,7 +323,13 @@ void bind_dual_mode(nb::module_& module) {
             return handoff.decision.contains(input);
           },
           "inputs"_a)
-      .def("error_norm", &Handoff::error_norm, "error"_a);
+      .def("error_norm", &Handoff::error_norm, "error"_a)
+      .def(
+          "rehearse", &rehearse, "estimates"_a, "half_widths"_a, "states"_a, "inputs"_a,
+          "The largest errors, in units of epsilon, of sequences of inputs (period by period) from "
+          "estimates with the half-widths of their confidence sets, and from true states; NaN "
+          "where "
+          "the guard refuses the linear mode.");
   module.def(
       "read_handoff",
       [](const std::string& path) { return unwrap(estimation::read_handoff(path)); }, "path"_a);

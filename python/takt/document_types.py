@@ -996,11 +996,15 @@ class Confidence(Document):
     """What of an uncertain estimate must lie in the region `back`. For Kalman filters the box of
     deviations times the square root of the covariance's diagonal; for unscented ones, sigma
     points at the largest of the deviations as well; for particles the box of their
-    percentiles.
+    percentiles. The true state may be anywhere in that set.
     """
 
     deviations: tuple[float, ...] | None = None
     """Standard deviations, one for each state; null: 3 each."""
+    half_widths: tuple[float, ...] = ()
+    """The widest set with which the linear mode may begin, one half-width for each state: the
+    region `back` leaves room for such errors of the first estimate.
+    """
     tail: float = 0.0027
     """alpha: particles' percentiles alpha/2 and 1 - alpha/2 of each state."""
 
@@ -1074,7 +1078,7 @@ class Handoff(Document):
     """
 
     format: Literal["takt/handoff"]
-    version: Literal[1]
+    version: Literal[2]
     name: str = ""
     """What people call it."""
     provenance: dict[str, Any] = EMPTY

@@ -263,7 +263,8 @@ def attack() -> Attack:
 
 def test_no_adversary_breaks_the_bound_with_the_guard(attack: Attack) -> None:
     found = attack.run(SEQUENCES, 1)
-    assert (found.sequences, found.violations) == (SEQUENCES, 0)
+    assert found.sequences >= SEQUENCES
+    assert found.violations == 0
     # The attack comes near the bound, so the test is strong.
     assert found.largest > 0.99
 
@@ -279,7 +280,8 @@ def test_a_decision_bound_a_hundredth_larger_is_broken() -> None:
     from dataclasses import replace
 
     found = design.design(cubic())
-    assert Attack(replace(found, scale=1.01 * found.scale)).run(2000, 1).violations > 0
+    larger = found.plant.physical.scaled(found.plant.input, 1.01 * found.scale)
+    assert Attack(replace(found, decision=larger)).run(2000, 1).violations > 0
 
 
 def test_a_discrete_plant_with_a_gain() -> None:

@@ -36,7 +36,7 @@ std::string_view to_string(Failure failure) {
 std::string_view explain(Denial denial) {
   constexpr std::array<std::string_view, 5> sentences{
       "the linear mode is safe", "the input is outside the decision bound",
-      "the confidence set of the estimate is not inside the region of the way back",
+      "the confidence set of the estimate is not inside the region of the way back, or too wide",
       "a hand-over is under way", "the estimator is in its fail-safe mode"};
   return sentences[static_cast<std::size_t>(denial)];
 }
@@ -46,7 +46,7 @@ DualMode::DualMode(const Handoff& handoff, Options options)
       physical_(handoff.physical),
       decision_(handoff.decision),
       back_(handoff.back),
-      confidence_{handoff.deviations, handoff.tail},
+      confidence_{handoff.deviations, handoff.tail, handoff.half_widths},
       linear_(make_linear(handoff, std::max<std::size_t>(1, options.remembered))),
       loader_(make_nonlinear(handoff, std::max<std::size_t>(1, options.remembered)), handoff,
               samples_in_window(handoff.timing), !options.load_in_other_thread),
@@ -257,6 +257,8 @@ StepReport DualMode::used(Instant when) {
 }
 
 /// Whether both conditions of section 4.5.4 hold: the input in K, and the confidence set in R'∞.
+/// The section takes the estimate to be the true state; here the true state may be anywhere in the
+/// set.
 Denial DualMode::denial() {
   const double bound = loader_.estimator().bound_in(back_, confidence_);
   report_.region_margin = -bound;

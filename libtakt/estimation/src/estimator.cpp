@@ -76,19 +76,24 @@ class OperatingPointFilter {
   AnyVector output_deviation_;
 };
 
+/// How much further an error reaches than the half-widths, as a share of them.
+double excess(double reach, double half_width) { return reach > 0 ? reach / half_width - 1 : -1; }
+
 /// x̂ ± z √P_ii.
 class ConfidenceBox {
  public:
   explicit ConfidenceBox(Eigen::Index states) : lower_(states), upper_(states) {}
 
   double bound(const AnyBelief& belief, const Region& region, const Confidence& confidence) {
+    double most = -1;
     for (Eigen::Index i = 0; i < lower_.size(); ++i) {
       const double reach =
           confidence.deviations(i) * std::sqrt(std::max(0.0, belief.covariance(i, i)));
       lower_(i) = belief.state(i) - reach;
       upper_(i) = belief.state(i) + reach;
+      most = std::max(most, excess(reach, confidence.half_widths(i)));
     }
-    return region.bound_of_box(lower_.data(), upper_.data());
+    return std::max(most, region.bound_of_box(lower_.data(), upper_.data()));
   }
 
  private:
@@ -115,6 +120,9 @@ double bound_of_set(UnscentedKalmanFilter<Plant>& filter, ConfidenceBox& box, co
   if (!cholesky(belief.covariance, factor)) return std::numeric_limits<double>::infinity();
   Eigen::Matrix<double, any, 1, 0, Plant::most_states, 1> point(belief.state.size());
   for (Eigen::Index i = 0; i < factor.cols(); ++i) {
+    for (Eigen::Index j = 0; j < factor.rows(); ++j) {
+      most = std::max(most, excess(distance * std::abs(factor(j, i)), confidence.half_widths(j)));
+    }
     for (const double side : {distance, -distance}) {
       point = belief.state + side * factor.col(i);
       most = std::max(most, region.bound(point.data()));
@@ -127,11 +135,16 @@ double bound_of_set(ParticleFilter<Plant>& filter, ConfidenceBox& /*box*/, const
                     const Confidence& confidence) {
   std::array<double, Plant::most_states> lower{};
   std::array<double, Plant::most_states> upper{};
+  double most = -1;
   for (Eigen::Index i = 0; i < filter.belief().state.size(); ++i) {
-    lower[static_cast<std::size_t>(i)] = filter.percentile(i, confidence.tail / 2);
-    upper[static_cast<std::size_t>(i)] = filter.percentile(i, 1 - confidence.tail / 2);
+    const auto axis = static_cast<std::size_t>(i);
+    lower[axis] = filter.percentile(i, confidence.tail / 2);
+    upper[axis] = filter.percentile(i, 1 - confidence.tail / 2);
+    const double mean = filter.belief().state(i);
+    const double reach = std::max(upper[axis] - mean, mean - lower[axis]);
+    most = std::max(most, excess(reach, confidence.half_widths(i)));
   }
-  return region.bound_of_box(lower.data(), upper.data());
+  return std::max(most, region.bound_of_box(lower.data(), upper.data()));
 }
 
 template <typename Filter>

@@ -48,8 +48,12 @@ class HandoffReader {
           "format: must be \"takt/handoff\"; make one with `takt handoff PLANT.yaml -o "
           "handoff.json`");
     }
-    if (object.required("version", "1") != nullptr && object.integer("version") != 1) {
-      findings_.fail("version: this Takt reads version 1 only");
+    if (object.required("version", "2") != nullptr && object.integer("version") != 2) {
+      findings_.fail(
+          "version: this Takt reads version 2 only; the regions of version 1 are safe for "
+          "estimates "
+          "without an error only, so make the document anew with `takt handoff PLANT.yaml -o "
+          "handoff.json`");
     }
     const HandoverTiming timing = read_timing(object);
     PlantDescription description;
@@ -119,15 +123,14 @@ class HandoffReader {
                     .timing = timing,
                     .deviations = AnyVector::Constant(n_, 3),
                     .tail = 0.0027,
+                    .half_widths = AnyVector::Zero(n_),
                     .back = std::move(*back),
                     .safe = std::move(safe),
                     .linear_region = std::move(linear_region),
                     .assumptions = {},
                     .warnings = {}};
     with(object, "error_bound", [&](ObjectReader& bound) { read_error_bound(bound, handoff); });
-    if (object.optional("confidence") != nullptr) {
-      with(object, "confidence", [&](ObjectReader& reader) { read_confidence(reader, handoff); });
-    }
+    with(object, "confidence", [&](ObjectReader& reader) { read_confidence(reader, handoff); });
     if (const json* assumptions = object.optional("assumptions")) {
       object.for_each(*assumptions, "assumptions", [&](const json& text, const auto& path) {
         handoff.assumptions.push_back(object.read_text(text, path));
@@ -447,6 +450,10 @@ class HandoffReader {
       if ((handoff.deviations.array() < 0).any()) {
         findings_.fail("{}: must not be negative", object.path_of("deviations"));
       }
+    }
+    handoff.half_widths = vector(object, "half_widths", n_);
+    if ((handoff.half_widths.array() < 0).any()) {
+      findings_.fail("{}: must not be negative", object.path_of("half_widths"));
     }
     handoff.tail = number(object, "tail", 0.0027);
     if (!(handoff.tail > 0 && handoff.tail < 1)) {

@@ -209,6 +209,8 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
         f"Error at most {figures['largest_error']:.4g} of {plant.epsilon:g} allowed, with a "
         f"hand-over of {duration(found.window.length)} (method: {found.method})",
     )
+    if (wide := _too_wide(found)) is not None:
+        output.print(wide, markup=False)
     if (kept := figures.get("keep")) is not None:
         show(_kept(kept))
     if worst is not None:
@@ -216,6 +218,29 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
             f"{count(worst.sequences, 'adversarial sequence')}: {worst.violations} broke the "
             f"bound, the largest error was {worst.largest * plant.epsilon:.4g}",
         )
+
+
+def _too_wide(found: Design) -> str | None:
+    """Says for which states the filters settle with a wider confidence set than the way back may
+    have.
+    """
+    linear = found.linear
+    if linear.settled is None:
+        return None
+    states = [
+        f"{name} (±{settled:.3g}, at most ±{most:.3g})"
+        for name, settled, most in zip(
+            found.plant.states, linear.settled, linear.half_widths, strict=True
+        )
+        if settled > most
+    ]
+    if not states:
+        return None
+    return (
+        "The estimator hardly ever goes back to the linear mode: the noise leaves too wide a "
+        f"confidence set of {', '.join(states)}; allow more by confidence.half_widths, or less by "
+        "confidence.deviations"
+    )
 
 
 def _kept(kept: dict[str, Any]) -> str:

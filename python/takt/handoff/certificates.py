@@ -212,25 +212,32 @@ class Certificates:
         return flow
 
     def region(self, found: Certificate) -> tuple[Grid, Array, float]:
-        """B(x, 0) on a grid of the states, and how far linear interpolation may be below it: along
-        each axis at most an eighth of the spacing's square times the second derivative.
+        """A bound of B(x, e) for all e within the half-widths, on a grid of the states, and how far
+        linear interpolation may be below it: along each axis at most an eighth of the spacing's
+        square times the second derivative.
+
+        B is a sum of monomials of e, each times a polynomial of x. The bound has the monomial's
+        largest magnitude, times the magnitude of the polynomial.
         """
         n = self.n
-        plane = found.barriers[0]
-        for index in range(n, 2 * n):
-            plane = polynomials.at(plane, index, Fraction(0))
         grid = Grid(self.plant.domain.lower, self.plant.domain.upper, [NODES[n]] * n)
         nodes = (grid.nodes() - self.middle) / self.half
-        values = numpy.zeros(len(nodes))
-        for powers, value in plane.items():
-            values += float(value) * numpy.prod(nodes ** numpy.array(powers[:n]), axis=1)
+        width = self.linear.half_widths / self.allowed
+        by_error: dict[tuple[int, ...], Array] = {}
         error = 0.0
-        for index, spacing in enumerate(grid.spacing / self.half):
-            second = polynomials.derivative(polynomials.derivative(plane, index), index)
-            # No unit is above 1.
-            error += spacing**2 / 8 * float(sum(map(abs, second.values())))
-        rounding = 1e-12 * float(sum(map(abs, plane.values())))
-        return grid, values, error + rounding
+        for powers, value in found.barriers[0].items():
+            of_state, of_error = powers[:n], powers[n:]
+            term = float(value) * numpy.prod(width ** numpy.array(of_error))
+            part = by_error.setdefault(of_error, numpy.zeros(len(nodes)))
+            part += term * numpy.prod(nodes ** numpy.array(of_state), axis=1)
+            # No unit is above 1, so this bounds all second derivatives, and rounding.
+            for power, spacing in zip(of_state, grid.spacing / self.half, strict=True):
+                error += spacing**2 / 8 * power * (power - 1) * abs(term)
+            error += 1e-12 * abs(term)
+        values = numpy.zeros(len(nodes))
+        for of_error, part in by_error.items():
+            values += abs(part) if any(of_error) else part
+        return grid, values, float(error)
 
 
 def largest(search: Certificates, progress: Progress = None) -> tuple[float, Certificate] | None:

@@ -14,7 +14,7 @@ from takt.handoff import certificates, monotone, regions, search, zonotopes
 from takt.handoff.expressions import Array
 from takt.handoff.game import Progress, directions
 from takt.handoff.grids import Grid
-from takt.handoff.linear import NANOSECONDS, Linear, linearise
+from takt.handoff.linear import NANOSECONDS, Linear, allowed_errors, linearise
 from takt.handoff.plant import Box, Plant
 from takt.handoff.regions import Region
 from takt.handoff.timing import Window
@@ -144,7 +144,8 @@ def _refuse(plant: Plant, window: Window) -> UserError:
     return UserError(
         f"{plant.source}: no decision bound keeps the error within {plant.epsilon:g} for a "
         f"hand-over of {window.length / 1e6:g} ms: a physical input breaks it from the operating "
-        "point; shorten the hand-over, or the physical inputs, or allow a larger error"
+        "point; shorten the hand-over, narrow the physical inputs or confidence.half_widths, or "
+        "allow a larger error"
     )
 
 
@@ -232,7 +233,7 @@ def _grid(plant: Plant, linear: Linear, window: Window, progress: Progress, pair
     safe = reach = None
     if with_pairs:
         inside = found.grid.nodes()[found.linear + found.error <= 0]
-        size = _allowed(plant)
+        size = allowed_errors(plant)
         grid = _pair_grid(
             plant,
             numpy.concatenate([inside.min(axis=0), -size]),
@@ -319,19 +320,12 @@ def _certificate(plant: Plant, linear: Linear, window: Window, progress: Progres
     )
 
 
-def _allowed(plant: Plant) -> Array:
-    """The largest allowed error of each state; at weight 0, that of the largest weight."""
-    weights = numpy.where(plant.weights > 0, plant.weights, plant.weights.max())
-    allowed: Array = plant.epsilon / weights
-    return allowed
-
-
 def _pair_grid(plant: Plant, low: Array, high: Array) -> Grid:
     """A grid of [x, x^] around a box of (x, e), with more nodes where errors are small beside
     states.
     """
     n = len(plant.states)
-    error = 1.3 * _allowed(plant)
+    error = 1.3 * allowed_errors(plant)
     wide = 1.5 * numpy.maximum(high[:n] - plant.state, plant.state - low[:n])
     lower = numpy.maximum(plant.state - wide, plant.domain.lower)
     upper = numpy.minimum(plant.state + wide, plant.domain.upper)

@@ -35,7 +35,7 @@ def document(design: Design, inputs: list[dict[str, str]]) -> dict[str, Any]:
     regions = {"safe": design.safe, "linear": design.reach, "back": design.back}
     found = {
         "format": "takt/handoff",
-        "version": 1,
+        "version": 2,
         "name": plant.name,
         "provenance": {
             "takt": __version__,
@@ -65,7 +65,7 @@ def document(design: Design, inputs: list[dict[str, str]]) -> dict[str, Any]:
         },
         "decision": _box(design.decision),
         "timing": timing,
-        "confidence": plant.confidence,
+        "confidence": {**plant.confidence, "half_widths": linear.half_widths.tolist()},
         "regions": {name: one.document() for name, one in regions.items() if one is not None},
         "assumptions": assumptions(design),
         "design": {
@@ -87,7 +87,7 @@ def assumptions(design: Design) -> list[str]:
         "The input is known as it is applied, and never outside the physical inputs.",
         f"A hand-over takes at most {design.window.length / 1e6:g} ms from the last input in the "
         "decision bound.",
-        "When the linear mode begins the estimate is right, or wrong within the confidence set.",
+        "When the linear mode begins, the true state is in the confidence set of the estimate.",
     ]
     if design.linear.corrects:
         found.append(

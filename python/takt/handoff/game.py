@@ -4,8 +4,10 @@ For a direction p the error after k steps from (x, e) is at most  p M^k e + v(x,
 
     v(x, 0) = 0,    v(x, k + 1) = max over u of  v(Phi(x, u), k) + p M^k rho(x, u),
 
-(takt.handoff.linear has Phi, M and rho). The set of errors that are allowed is an intersection of
-half-spaces p e <= bound, one for each direction, so it suffices to look at each by itself.
+(takt.handoff.linear has Phi, M and rho). Linear mode begins with an error within some half-widths
+w, of which at most |p M^k| w is left k steps later. The set of errors that are allowed is an
+intersection of half-spaces p e <= bound, one for each direction, so it suffices to look at each by
+itself.
 
 The last steps are the window, in which any physical input may come; those before are in linear
 mode, with inputs in the decision bound. As the decision bound is part of the physical inputs, "at
@@ -17,12 +19,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
 from takt.handoff.expressions import Array
 from takt.handoff.grids import OUTSIDE, Grid, Interpolation, Surface
-from takt.handoff.linear import Motion
+from takt.handoff.linear import Motion, sum_of_powers
 from takt.handoff.plant import Plant
 
 POLYGON = 16
@@ -87,16 +90,20 @@ def moves(grid: Grid, motion: Motion, controls: Array) -> Moves:
 class Values:
     """v of all directions and how it grew, step by step."""
 
-    def __init__(self, grid: Grid, rows: Array) -> None:
-        self.grid = grid
+    def __init__(self, grid: Grid, rows: Array, half_widths: Array) -> None:
+        self.grid, self.half_widths = grid, half_widths
         self.costate = rows.copy()
         """p M^k, one row for each direction."""
         self.steps = 0
         self.now = numpy.zeros((grid.size, len(rows)))
-        self.largest = numpy.full(grid.size, -1.0)
-        """sup over the steps so far and all directions of v at e = 0, minus 1: at most 0 where the
-        bound holds.
+        self.largest = numpy.full(grid.size, float(self._begun().max()) - 1.0)
+        """sup over the steps so far and all directions of the error, minus 1: at most 0 where the
+        bound holds for any first error within the half-widths.
         """
+
+    def _begun(self) -> Array:
+        """What is left of the first error, at most, along each direction."""
+        return numpy.asarray(abs(self.costate) @ self.half_widths)
 
     def advance(self, with_inputs: Moves, count: int = 1) -> None:
         for _ in range(count):
@@ -108,40 +115,51 @@ class Values:
             self.now = numpy.minimum(after, OUTSIDE)
             self.costate = self.costate @ with_inputs.error_matrix
             self.steps += 1
-            numpy.maximum(self.largest, self.now.max(axis=1) - 1.0, out=self.largest)
+            error = (self.now + self._begun()).max(axis=1)
+            numpy.maximum(self.largest, error - 1.0, out=self.largest)
+
+    def worst(self, with_inputs: Moves) -> numpy.ndarray[Any, numpy.dtype[numpy.uint8]]:
+        """The number of the input that leads to the largest error, at each node for each direction,
+        if a step is followed by those so far.
+        """
+        scores = [
+            move.linear(self.now) + rho @ self.costate.T
+            for move, rho in zip(with_inputs.interpolations, with_inputs.drives, strict=True)
+        ]
+        return numpy.asarray(numpy.argmax(scores, axis=0), numpy.uint8)
 
     def copy(self) -> Values:
-        other = Values(self.grid, self.costate)
+        other = Values(self.grid, self.costate, self.half_widths)
         other.steps, other.now, other.largest = self.steps, self.now.copy(), self.largest.copy()
         return other
-
-
-def _size(costate: Array) -> float:
-    return float(numpy.linalg.norm(costate, axis=1).max())
 
 
 def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress = None) -> bool:
     """Advances in linear mode, so that `values.largest` holds for all later steps as well.
 
-    First it advances until the initial error is forgotten: after k steps the share `left` of it
-    remains. The error k steps later is then at most left + v(y, k), where y is the true state,
-    however it got there. So the bound holds for ever if y never reaches a state where this is above
-    1. That is a value function of the true state alone, iterated until it does not change.
+    First it advances until the error of k steps ago is forgotten. Whatever linear mode has done to
+    the error until then, what is `left` of it is at most a sum of powers of M. The error k steps
+    later is then at most left + v(y, k), where y is the true state, however it got there. So the
+    bound holds for ever if y never reaches a state where this is above 1. That is a value function
+    of the true state alone, iterated until it does not change.
 
     False if the search was given up: the bound is broken at `start`, or the end was too far.
     """
-    first = _size(values.costate)
+    powers = sum_of_powers(linear_mode.error_matrix)
+    if powers is None:
+        return False
     at_start = values.grid.interpolation(start[None, :])
-    left = 1.0
-    while left > FORGOTTEN:
+    left = _left(values, linear_mode, powers)
+    first = float(left.max())
+    while left.max() > FORGOTTEN:
         values.advance(linear_mode, BETWEEN_LOOKS)
-        left = _size(values.costate) / first if first > 0 else 0.0
+        left = _left(values, linear_mode, powers)
         if float(at_start.linear(values.largest)[0]) > 0 or values.steps > LONGEST_RUN:
             return False
         if progress is not None:
-            forgotten = math.log(max(left, FORGOTTEN)) / math.log(FORGOTTEN)
-            progress(int(50 * forgotten), 100)
-    here = values.now.max(axis=1) - 1.0 + left
+            share = math.log(max(float(left.max()), FORGOTTEN) / first)
+            progress(int(50 * share / math.log(FORGOTTEN / first)), 100)
+    here = (values.now + left).max(axis=1) - 1.0
     later = here
     for number in range(LONGEST_RUN):
         surface, after = Surface(values.grid, later[:, None]), here
@@ -158,3 +176,13 @@ def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress 
             break
     values.largest = numpy.maximum(values.largest, later)
     return False
+
+
+def _left(values: Values, linear_mode: Moves, powers: Array) -> Array:
+    """What may be left, along each direction, of an error that began within the half-widths and was
+    driven for any number of steps, in states where the bound holds.
+    """
+    within = values.now.max(axis=1) <= 1.0
+    driven = [abs(rho[within]).max(axis=0, initial=0.0) for rho in linear_mode.drives]
+    reach = values.half_widths + numpy.max(driven, axis=0)
+    return numpy.asarray(abs(values.costate) @ powers @ reach)

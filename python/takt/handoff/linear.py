@@ -34,6 +34,16 @@ constant. A period can be many time constants.
 """
 RUNGE_KUTTA_STEPS_PER_TIME_CONSTANT = 10
 MOST_RUNGE_KUTTA_STEPS = 1000
+ABOVE_SETTLED = 1.5
+"""How much wider than it settles a confidence set may be for the way back, if the file is silent,
+"""
+MOST_ALLOWED = 0.25
+"""but not above this share of the allowed error,"""
+WITHOUT_NOISE = 0.1
+"""and this share if no process noise says how wide it settles."""
+FADED = 0.5
+"""The spectral radius of |M^K| at which powers of M are no longer added up one by one."""
+MOST_POWERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +59,14 @@ class Linear:
     feedthrough_matrix: Array
     gain: Array
     """Constant, n by p; zero: measurements correct nothing."""
+    settled: Array | None
+    """Half-widths of the confidence set when the Kalman filter has settled; None: it does not, or
+    nothing says how uncertain it is.
+    """
+    half_widths: Array
+    """The error with which linear mode may begin, along each state: designs leave room for it, and
+    a confidence set that is wider is refused the way back.
+    """
 
     @property
     def corrects(self) -> bool:
@@ -82,11 +100,22 @@ def linearise(plant: Plant) -> Linear:
         both[:n, :n], both[:n, n:] = a, b
         step = scipy.linalg.expm(both * plant.timing.period * NANOSECONDS)
         over_period = step[:n, :n], step[:n, n:]
-    gain = numpy.zeros((len(a), len(c)))
-    if plant.gain == "kalman":
-        gain = _stationary_gain(plant, over_period[0], c)
-    linear = Linear(None if plant.discrete else (a, b), *over_period, c, d, gain)
-    radius = max(abs(numpy.linalg.eigvals(linear.error_matrix)))
+    stationary = _stationary(plant, over_period[0], c)
+    gain, settled = numpy.zeros((len(a), len(c))), None
+    if stationary is not None:
+        found, covariance = stationary
+        spread = numpy.sqrt(numpy.maximum(numpy.diag(covariance), 0.0))
+        settled = numpy.array(plant.confidence["deviations"]) * spread
+        gain = found if plant.gain == "kalman" else gain
+    elif plant.gain == "kalman":
+        raise UserError(
+            f"{plant.source}: noise: the Kalman filter does not settle with it; give each state "
+            "process noise, or say gain: none"
+        )
+    half_widths = _half_widths(plant, settled)
+    continuous = None if plant.discrete else (a, b)
+    linear = Linear(continuous, *over_period, c, d, gain, settled, half_widths)
+    radius = spectral_radius(linear.error_matrix)
     if radius >= STABLE:
         raise UserError(
             f"{plant.source}: the error of the linear estimate does not die away at the operating "
@@ -107,20 +136,50 @@ def _check_equilibrium(plant: Plant, rest: Array) -> None:
             )
 
 
-def _stationary_gain(plant: Plant, a: Array, c: Array) -> Array:
-    """The gain of the Kalman filter when its covariance has settled."""
+def _stationary(plant: Plant, a: Array, c: Array) -> tuple[Array, Array] | None:
+    """The gain and covariance of the Kalman filter when they have settled; None: they do not."""
     try:
         predicted = scipy.linalg.solve_discrete_are(
             a.T, c.T, plant.process_noise, plant.measurement_noise
         )
-    except (numpy.linalg.LinAlgError, ValueError) as error:
-        raise UserError(
-            f"{plant.source}: noise: the Kalman filter does not settle with it; give each state "
-            "process noise, or say gain: none"
-        ) from error
+    except (numpy.linalg.LinAlgError, ValueError):
+        return None
     innovation = c @ predicted @ c.T + plant.measurement_noise
     gain: Array = numpy.linalg.solve(innovation, c @ predicted).T
-    return gain
+    return gain, predicted - gain @ c @ predicted
+
+
+def _half_widths(plant: Plant, settled: Array | None) -> Array:
+    if plant.half_widths is not None:
+        return plant.half_widths
+    allowed = allowed_errors(plant)
+    if settled is None or not settled.all():
+        return WITHOUT_NOISE * allowed
+    return numpy.minimum(ABOVE_SETTLED * settled, MOST_ALLOWED * allowed)
+
+
+def allowed_errors(plant: Plant) -> Array:
+    """The largest allowed error of each state; at weight 0, that of the largest weight."""
+    weights = numpy.where(plant.weights > 0, plant.weights, plant.weights.max())
+    allowed: Array = plant.epsilon / weights
+    return allowed
+
+
+def spectral_radius(matrix: Array) -> float:
+    return float(abs(numpy.linalg.eigvals(matrix)).max())
+
+
+def sum_of_powers(matrix: Array) -> Array | None:
+    """Bounds the sum of |M^k| over all k from 0, entry by entry; None: it takes too many terms."""
+    whole, power = numpy.zeros_like(matrix), numpy.eye(len(matrix))
+    # |M^K| can be large for a matrix M whose powers vanish in the end.
+    for _ in range(MOST_POWERS):
+        if spectral_radius(abs(power)) <= FADED:
+            # S = (sum of K terms) + |M^K| S.
+            return numpy.asarray(numpy.linalg.solve(numpy.eye(len(matrix)) - abs(power), whole))
+        whole = whole + abs(power)
+        power = power @ matrix
+    return None
 
 
 class Motion:

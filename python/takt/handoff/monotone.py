@@ -126,6 +126,7 @@ class Extremes:
         assert linear.continuous is not None
         self.plant, self.order = plant, found
         self.a, self.b = linear.continuous
+        self.half_widths = linear.half_widths
         states, inputs = plant.state_symbols, plant.input_symbols
         self._dynamics = expressions.function(plant.with_values(plant.dynamics), states, inputs)
         self._slowest = 1 / max(-numpy.linalg.eigvals(self.a).real.max(), 1e-9)
@@ -139,20 +140,37 @@ class Extremes:
 
     def largest_error(self, decision: Box, window: float) -> float:
         """The largest weighted error when the input leaves the decision bound for a window, from
-        the extreme states of linear mode; infinite if the domain is left.
+        the extreme states of linear mode and first errors within the half-widths; infinite if the
+        domain is left.
         """
         worst = 0.0
         for upward in (True, False):
             state = self.settled(decision, upward)
-            if state is not None and window > 0:
+            if state is None:
+                return numpy.inf
+            carried = self._carried(state)
+            if window > 0:
                 extreme = self._extreme(self.plant.physical, upward)
                 # Errors grow all the way, as the order is kept and the start was at rest.
                 state = self._integrate(state, extreme, window)
             if state is None:
                 return numpy.inf
             n = len(self.plant.state)
-            worst = max(worst, float(numpy.max(self.plant.weights * abs(state[n:]))))
+            worst = max(worst, float(numpy.max(self.plant.weights * (abs(state[n:]) + carried))))
         return worst
+
+    def _carried(self, settled: Array) -> Array:
+        """What a first error may ever add to the errors that begin where linear mode comes to rest.
+
+        A first error up to that one adds nothing, as the order is kept. What is beyond, delta,
+        moves by the linear estimate alone: in the order's signs by a matrix M whose entries beside
+        the diagonal are at least 0. So -M^-1 is at least 0, too, and d = -M^-1 max(-M delta, 0) is
+        at least delta. As M d is at most 0, what begins below d never grows beyond it.
+        """
+        signs = self.order.errors
+        matrix = signs[:, None] * self.a * signs
+        excess = numpy.maximum(self.half_widths - abs(settled[len(signs) :]), 0.0)
+        return numpy.asarray(-numpy.linalg.solve(matrix, numpy.maximum(-matrix @ excess, 0.0)))
 
     def _extreme(self, box: Box, upward: bool) -> Array:
         return numpy.where((self.order.inputs > 0) == upward, box.upper, box.lower)

@@ -97,6 +97,8 @@ class Plant:
     nonlinear: dict[str, Any]
     start_covariance: Array
     confidence: dict[str, Any]
+    half_widths: Array | None
+    """The widest confidence set with which linear mode may begin; None: chosen by the noise."""
     decision: Box
     """The shape of the decision bound, whose scale is looked for: the physical inputs if the file
     does not say another.
@@ -185,6 +187,7 @@ def parse(text: str, source: str) -> Plant:
         nonlinear=_nonlinear(top.section("nonlinear")),
         start_covariance=top.section("start").covariance(state_names, 0.0),
         confidence=_confidence(top.section("confidence"), state_names),
+        half_widths=_half_widths(top.section("confidence"), state_names),
         decision=_decision(top.section("decision"), input_names, physical),
         method=method.choice("kind", METHODS, "auto"),
         nodes=method.whole("nodes", 0, 0, 2001),
@@ -320,7 +323,18 @@ def _confidence(section: Section, states: tuple[str, ...]) -> dict[str, Any]:
         found["tail"] = section.number("tail", above=0.0)
         if found["tail"] >= 1:
             raise UserError(f"{section.where}.tail: must be below 1")
-    section.finish("deviations", "tail")
+    section.finish("deviations", "tail", "half_widths")
+    return found
+
+
+def _half_widths(section: Section, states: tuple[str, ...]) -> Array | None:
+    if "half_widths" not in section.values:
+        return None
+    half_widths = section.section("half_widths")
+    found = numpy.array([half_widths.number(name) for name in states])
+    half_widths.finish(*states)
+    if (found < 0).any():
+        raise UserError(f"{half_widths.where}: none may be below 0")
     return found
 
 

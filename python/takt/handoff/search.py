@@ -41,7 +41,9 @@ class Found:
     scale: float
     grid: Grid
     linear: Array
-    """The largest error to come from (x, x), in linear mode or a window after it; minus 1."""
+    """The largest error to come, in linear mode or a window after it, from a true state and any
+    first error within the half-widths; minus 1.
+    """
     back: Array
     """The same, and from any physical input in the return window; minus 1."""
     error: float
@@ -92,7 +94,7 @@ class Search:
         self.motion = Motion(plant, linear, step)
         self.physical_motion = Motion(plant, linear, window_step)
         self.physical = game.moves(self.grid, self.physical_motion, self.controls(plant.physical))
-        self.after_window = Values(self.grid, self.directions.rows)
+        self.after_window = Values(self.grid, self.directions.rows, linear.half_widths)
         self.after_window.advance(self.physical, self.window_steps)
         longer = self.after_window.copy()
         longer.advance(self.physical, self.return_steps - self.window_steps)
@@ -134,7 +136,7 @@ class Search:
         """(v, p M^k) of each step of a window, of which the augmented sets are made. All of them
         together can be too many for the memory.
         """
-        values = Values(self.grid, self.directions.rows)
+        values = Values(self.grid, self.directions.rows, self.linear.half_widths)
         yield values.now, values.costate
         for _ in range(self.window_steps):
             values.advance(self.physical)

@@ -9,7 +9,8 @@ states and inputs by interval arithmetic. A linear system driven by intervals re
 whose extent along p is the sum of |p A^k G| over its generators. The box of states must contain
 what it implies: it is a fixed point.
 
-Inputs are in the decision bound for ever, then any physical one for a window. The result is safe
+Inputs are in the decision bound for ever, then any physical one for a window. Linear mode begins
+with an error within the half-widths w, of which |p M^k| w is left after k steps. The result is safe
 and coarse: the remainder's range is wider than its values on trajectories.
 """
 
@@ -27,7 +28,7 @@ from takt.errors import UserError
 from takt.handoff import expressions, intervals
 from takt.handoff.expressions import Array
 from takt.handoff.game import directions
-from takt.handoff.linear import NANOSECONDS, Linear, Motion
+from takt.handoff.linear import NANOSECONDS, Linear, Motion, spectral_radius, sum_of_powers
 from takt.handoff.plant import Box, Plant
 
 ROUNDS = 200
@@ -36,8 +37,6 @@ GROWTH = 1e-6
 """Relative amount by which a box is enlarged, to be a fixed point in spite of rounding."""
 FORGOTTEN = 1e-6
 LONGEST_RUN = 20_000
-FADED = 0.5
-"""The spectral radius of |M^K| at which powers of M are no longer added up one by one."""
 SCALE_PRECISION = 1e-4
 QUADRATURE = 16
 STEPS_PER_TIME_CONSTANT = 100
@@ -50,26 +49,28 @@ class Sums:
     """Sums of |rows M^k G| over k: the first ones by number, and all of them."""
 
     def __init__(self, rows: Array, matrix: Array, generators: Array, steps: int) -> None:
-        everywhere = numpy.eye(len(matrix))
+        powers = sum_of_powers(matrix)
+        if powers is None:
+            raise UserError("states that hardly settle have no zonotope that holds them")
         terms: list[Array] = []
-        whole, power = numpy.zeros_like(generators), everywhere
-        # |M^K| can be large for a matrix M whose powers vanish in the end.
-        while len(terms) < steps or _radius(abs(power)) > FADED:
-            if len(terms) > LONGEST_RUN:
-                raise UserError("states that hardly settle have no zonotope that holds them")
+        power = numpy.eye(len(matrix))
+        for _ in range(steps):
             terms.append(abs(rows @ power @ generators))
-            whole = whole + abs(power @ generators)
             power = power @ matrix
         self.first = numpy.concatenate([numpy.zeros_like(terms[:1]), numpy.cumsum(terms, axis=0)])
-        # S = (sum of K terms) + |M^K| S, so the rest is bounded by what is known.
-        rest = numpy.linalg.solve(everywhere - abs(power), whole)
-        self.all = self.first[-1] + abs(rows @ power) @ rest
+        self.all = self.first[-1] + abs(rows @ power) @ powers @ abs(generators)
 
     def drive(self, steps: int, recent: Array, earlier: Array) -> Array:
         """The extent when the last `steps` have magnitudes `recent`, those before `earlier`."""
         during = self.first[min(steps, len(self.first) - 1)]
         extent: Array = during @ recent + (self.all - during) @ earlier
         return extent
+
+    def drives(self, steps: int, recent: Array, earlier: Array) -> Array:
+        """The extent after 0, 1, 2, ... steps and, last, after any number of them."""
+        during = numpy.minimum(numpy.arange(len(self.first)), steps)
+        first = self.first[during] @ recent + (self.first - self.first[during]) @ earlier
+        return numpy.concatenate([first, self.drive(steps, recent, earlier)[None]])
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,7 @@ class Zonotopes:
         self.by_remainder = Sums(everywhere, a, by_remainder, steps)
         self.error_by_remainder = Sums(rows, m, abs(keep) @ by_remainder, steps)
         self.error_by_output = Sums(rows, m, linear.gain, steps)
+        self.begun = _left_of(rows, m, linear.half_widths, steps)
         power, forget = everywhere, everywhere
         for _ in range(steps):
             power = power @ a
@@ -114,7 +116,9 @@ class Zonotopes:
         self._outputs = [_Remainder(plant, one) for one in plant.with_values(plant.outputs)]
 
     def reached(self, decision: Box, start: Array) -> Reached | None:
-        """From |x - x0| <= start with e = 0. None: the domain is left, or no bound was found."""
+        """From |x - x0| <= start with e within the half-widths. None: the domain is left, or no
+        bound was found.
+        """
         physical = self.plant.physical
         kept, possible = self._half(decision), self._half(physical)
         begun = self.forget @ start
@@ -134,8 +138,8 @@ class Zonotopes:
         if window is None:
             return None
         outer = self._ranges(physical, window)
-        error = self.error_by_remainder.drive(steps, outer[0], inner[0])
-        error = error + self.error_by_output.drive(steps, outer[1], inner[1])
+        error = self.begun + self.error_by_remainder.drives(steps, outer[0], inner[0])
+        error = error + self.error_by_output.drives(steps, outer[1], inner[1])
         return Reached(linear, window, float(error.max()))
 
     def _fixed_point(
@@ -256,12 +260,19 @@ def _over_step(plant: Plant, linear: Linear, step: float) -> tuple[Array, Array,
     return scipy.linalg.expm(a * step), by_input, by_remainder
 
 
-def _radius(matrix: Array) -> float:
-    return float(abs(numpy.linalg.eigvals(matrix)).max())
+def _left_of(rows: Array, matrix: Array, half_widths: Array, steps: int) -> Array:
+    """|p M^k| w after k = 0, 1, ... steps and, last, what it is at most after more of them."""
+    powers, power = sum_of_powers(matrix), numpy.eye(len(matrix))
+    assert powers is not None
+    found = []
+    for _ in range(steps + 1):
+        found.append(abs(rows @ power) @ half_widths)
+        power = power @ matrix
+    return numpy.array([*found, abs(rows @ power) @ powers @ half_widths])
 
 
 def _horizon(plant: Plant, matrix: Array) -> int:
-    radius = _radius(matrix)
+    radius = spectral_radius(matrix)
     steps = math.log(FORGOTTEN) / math.log(radius) if 0 < radius < 1 else 1.0
     if radius >= 1 or steps > LONGEST_RUN:
         raise UserError(

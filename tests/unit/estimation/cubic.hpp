@@ -9,9 +9,9 @@ namespace takt::estimation {
 
 /// The worked example of section 6.7: ẋ = -x - x³ + d, linearised at 0. The augmented system is
 /// cooperative and odd, so the box |x| ≤ x_κ, |x̂ - x| ≤ x_κ³ with x_κ + x_κ³ = κ is invariant for
-/// |d| ≤ κ; from it no |d| ≤ D breaks |x̂ - x| ≤ ε within the window, by the choice of κ. Its part
-/// on the diagonal x̂ = x is the region of the way back: |x| ≤ x_κ, exactly, as grids interpolate
-/// |x| without error if 0 is a node.
+/// |d| ≤ κ; from it no |d| ≤ D breaks |x̂ - x| ≤ ε within the window, by the choice of κ. So the
+/// region of the way back is |x| ≤ x_κ, exactly, as grids interpolate |x| without error if 0 is a
+/// node, with half-widths of up to x_κ³.
 struct Cubic {
   /// Below κ* = 0.5506 of the table for D = 1 and a window of 0.2 s.
   double kappa = 0.55;
@@ -25,6 +25,7 @@ struct Cubic {
   std::string timing_options = {};
   std::string gain = "[[0]]";
   std::string deviations = "[3]";
+  std::string half_widths = "[0.0945]";
 
   [[nodiscard]] std::string document() const {
     const double seconds = std::stod(period) * 1e-9;
@@ -33,7 +34,7 @@ struct Cubic {
       values += fmt::format("{}{}", values.empty() ? "" : ", ", std::abs(i) / 100.0 - reached);
     }
     return fmt::format(
-        R"({{"format": "takt/handoff", "version": 1, "name": "cubic",
+        R"({{"format": "takt/handoff", "version": 2, "name": "cubic",
  "plant": {{"states": ["x"], "inputs": ["d"], "measurements": ["y"], "parameters": {{"a": 1}},
    "integration_steps": 2, "dynamics": ["-a*x - x**3 + d"], "outputs": ["x"],
    "jacobians": {{"dynamics": [["-a - 3*x**2"]], "outputs": [["1"]]}},
@@ -47,7 +48,7 @@ struct Cubic {
  "decision": {{"lower": [-{kappa}], "upper": [{kappa}]}},
  "timing": {{"period": {period}, "load_periods": {load_periods}, "window": {window},
    "actuation_delay": {delay}{options}}},
- "confidence": {{"deviations": {deviations}}},
+ "confidence": {{"deviations": {deviations}, "half_widths": {half_widths}}},
  "regions": {{"back": {{"space": "state", "axes": [{{"first": -1, "last": 1, "count": 201}}],
    "values": [{values}]}}}}}})",
         fmt::arg("physical", physical), fmt::arg("state", std::exp(-seconds)),
@@ -55,7 +56,8 @@ struct Cubic {
         fmt::arg("kappa", kappa), fmt::arg("period", period),
         fmt::arg("load_periods", load_periods), fmt::arg("window", window),
         fmt::arg("delay", actuation_delay), fmt::arg("options", timing_options),
-        fmt::arg("values", values), fmt::arg("gain", gain), fmt::arg("deviations", deviations));
+        fmt::arg("values", values), fmt::arg("gain", gain), fmt::arg("deviations", deviations),
+        fmt::arg("half_widths", half_widths));
   }
 
   [[nodiscard]] Handoff read() const { return parse_handoff(document(), "cubic", "").value(); }

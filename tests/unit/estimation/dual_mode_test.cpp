@@ -166,6 +166,27 @@ TEST(DualMode, BeginsInTheLinearModeOnlyWhereThatIsSafe) {
   EXPECT_EQ(DualMode(handoff, {}).mode(), Mode::nonlinear);
 }
 
+/// The true state is anywhere in the confidence set, and regions leave room for a first error of so
+/// much only.
+TEST(DualMode, AConfidenceSetMayBeNoWiderThanTheRegionLeavesRoomFor) {
+  Handoff handoff = Cubic{}.read();
+  for (const double half : {0.0944, 0.0946}) {
+    handoff.start.covariance(0, 0) = (half / 3) * (half / 3);
+    EXPECT_EQ(DualMode(handoff, {}).mode(), half < 0.0945 ? Mode::linear : Mode::nonlinear);
+  }
+  for (const char* kind : {R"({"kind": "ekf"})", R"({"kind": "ukf", "kappa": 2})",
+                           R"({"kind": "particle", "particles": 500})"}) {
+    Cubic cubic;
+    cubic.nonlinear = kind;
+    cubic.half_widths = "[0.001]";  // below what the noise leaves
+    Loop loop(cubic.read());
+    ASSERT_EQ(loop.estimator().mode(), Mode::nonlinear) << kind;
+    EXPECT_FALSE(loop.reach(Mode::linear, 0)) << kind;
+    EXPECT_LT(loop.step(0).region_margin, 0) << kind;
+    EXPECT_EQ(loop.estimator().request_linear(), Denial::confidence_outside_region) << kind;
+  }
+}
+
 /// The filter is loaded as if by another thread, but by this one, at moments that the test chooses.
 TEST(DualMode, TheLinearEstimateIsInUseUntilTheOtherFilterIsLoaded) {
   Loop loop(Cubic{}.read(), {.load_in_other_thread = true});

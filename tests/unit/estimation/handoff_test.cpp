@@ -79,7 +79,8 @@ const json gone(json::value_t::discarded);
 INSTANTIATE_TEST_SUITE_P(
     Document, Mistakes,
     testing::Values(
-        Mistake{"/format", "takt/model", "takt/handoff"}, Mistake{"/version", 2, "version 1 only"},
+        Mistake{"/format", "takt/model", "takt/handoff"},
+        Mistake{"/version", 1, "version 2 only; the regions of version 1 are safe for estimates"},
         Mistake{"/plant", gone, "plant: missing"},
         Mistake{"/plant/states", json::array(), "states"},
         Mistake{"/plant/states/0", "2x", "plant.states[0]"},
@@ -111,6 +112,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"/timing/return_window", 199999999, "timing.return_window"},
         Mistake{"/timing/load_periods", 1000001, "timing.load_periods"},
         Mistake{"/confidence/deviations", json::parse("[-1]"), "confidence.deviations"},
+        Mistake{"/confidence/half_widths", json::parse("[-1]"), "confidence.half_widths"},
+        Mistake{"/confidence/half_widths", gone, "confidence.half_widths: missing"},
+        Mistake{"/confidence", gone, "confidence: missing"},
         Mistake{"/confidence/tail", 0, "confidence.tail"},
         Mistake{"/regions/back", gone, "regions.back: missing"},
         Mistake{"/regions/back/space", "augmented", "regions.back.space"},

@@ -49,9 +49,9 @@ struct StepReport {
   Outcome outcome;
   /// How far the input is from the limits of the decision bound (InputBox::margin).
   double input_margin = 0;
-  /// How deep the confidence set lies in the region of the way back: the negative bound of its
-  /// value function. NaN where the bound is not computed: outside of the modes nonlinear and
-  /// to_linear.
+  /// How deep the confidence set lies in the region of the way back, or how much narrower it is
+  /// than it may be, whichever is less (the negative of Estimator::bound_in). NaN where the bound
+  /// is not computed: outside of the modes nonlinear and to_linear.
   double region_margin = 0;
   /// Whether this is the first estimate after a hand-over to the nonlinear filter.
   bool is_first_nonlinear = false;

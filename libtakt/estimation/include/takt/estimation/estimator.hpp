@@ -11,6 +11,8 @@ namespace takt::estimation {
 struct Confidence {
   AnyVector deviations;
   double tail = 0;
+  /// The widest set from which linear mode is safe, along each state.
+  AnyVector half_widths;
 };
 
 /// A filter whose kind is known at run time only, in absolute coordinates. Accepts late
@@ -28,8 +30,10 @@ class Estimator {
   /// Takes a measurement of `age` steps ago; 0: of the latest step, for components that it lacked.
   [[nodiscard]] virtual Outcome measure_late(std::uint64_t age, const AnyVector& measurement) = 0;
 
-  /// An upper bound of the region's function over the confidence set of the estimate; at most 0 if
-  /// all of the set is in the region. For Kalman filters the set is the box x̂ ± z √P_ii; for
+  /// At most 0 if linear mode may begin with the estimate, wherever in the confidence set the true
+  /// state is: all of the set is in the region, and no wider than the half-widths. The value is the
+  /// larger one of an upper bound of the region's function over the set, and of how much wider the
+  /// set is, as a share of the half-widths. For Kalman filters the set is the box x̂ ± z √P_ii; for
   /// unscented ones it also has the sigma points at the largest z; for particles it is the box of
   /// their percentiles.
   [[nodiscard]] virtual double bound_in(const Region& region, const Confidence& confidence) = 0;

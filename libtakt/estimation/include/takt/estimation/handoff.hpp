@@ -80,6 +80,8 @@ struct Handoff {
   HandoverTiming timing;
   AnyVector deviations;
   double tail = 0;
+  /// The regions leave room for an error of so much, along each state, when linear mode begins.
+  AnyVector half_widths;
   Region back;
   std::optional<Region> safe;
   std::optional<Region> linear_region;
