@@ -78,15 +78,20 @@ check: build  ## the quick static checks: layout, ruff, mypy, tsc, eslint
 	echo "== mypy"; mypy; \
 	echo "== tsc, eslint"; npm --silent --prefix web run check
 
-lint: check  ## all static checks: the quick ones, then clang-tidy
+# clang-tidy wants each source by itself, where the compiler takes those of a module as one.
+.PHONY: tidy-commands
+tidy-commands: setup build/tidy/build.ninja
+	@$(environment); cmake --build --preset tidy >/dev/null
+
+lint: check tidy-commands  ## all static checks: the quick ones, then clang-tidy
 	@$(environment); \
-	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/release \
+	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/tidy \
 	  -extra-arg=-Wno-unknown-warning-option "$$PWD/(libtakt|python/native|ros)/.*"
 
 # What is not committed comes first, then the commits, the newest first. Sources that were removed
 # since are left out.
 tidied := 'libtakt/*.cpp' 'python/native/*.cpp' 'ros/*.cpp'
-tidy-changed: build  ## clang-tidy on the TIDY_FILES sources that changed last
+tidy-changed: tidy-commands  ## clang-tidy on the TIDY_FILES sources that changed last
 	@$(environment); \
 	if [ "$$(git rev-parse --is-shallow-repository)" = true ]; then \
 	  echo "skipped: a shallow clone does not know what changed last"; exit 0; \
@@ -95,7 +100,7 @@ tidy-changed: build  ## clang-tidy on the TIDY_FILES sources that changed last
 	  awk '!seen[$$0]++' | while read -r file; do if [ -e "$$file" ]; then echo "$$file"; fi; done | \
 	  sed -n '1,$(TIDY_FILES)p'); \
 	echo "$$changed"; \
-	run-clang-tidy.py -quiet -hide-progress -p build/release -extra-arg=-Wno-unknown-warning-option \
+	run-clang-tidy.py -quiet -hide-progress -p build/tidy -extra-arg=-Wno-unknown-warning-option \
 	  "$$PWD/($${changed//$$'\n'/|})$$"
 
 format:  ## lay out all sources
@@ -134,7 +139,7 @@ generate: build  ## write the files that follow from the descriptions of documen
 	@$(environment); python tools/generate_documents.py
 
 docs: setup build/release/build.ninja  ## the documentation site, in build/docs/site
-	@$(environment); cmake --build --preset release --target takt_native; \
+	@$(environment); cmake --build --preset release --target takt_extensions; \
 	setup/packaging.sh; python docs/site/generate.py build/docs/pages; \
 	NO_MKDOCS_2_WARNING=1 build/packaging/venv/bin/mkdocs build
 

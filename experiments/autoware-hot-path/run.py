@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import takt_native
+import takt_design
 from takt import pipeline, recorder
 from takt.errors import UserError
 from takt.experiments import Row, Rows
@@ -131,7 +131,7 @@ def _simulate(document: Json, options: Json) -> float:
     for attempt in range(PHASES + 1):
         offsets = {timer["id"]: generator.randrange(SPREAD) if attempt else 0 for timer in timers}
         wanted = json.dumps(options | {"duration": SIMULATED, "offsets": offsets})
-        chains = json.loads(takt_native.simulate(text, "model", wanted))["chains"]
+        chains = json.loads(takt_design.simulate(text, "model", wanted))["chains"]
         worst = max(worst, *(chain["max"] or 0 for chain in chains))
     return worst / MS
 

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import takt_native
+import takt_design
 from takt.experiments import Row, Rows
 
 Json = dict[str, Any]
@@ -120,5 +120,5 @@ class _Model:
             "chains": self.chains,
         }
         wanted = json.dumps(options | {"duration": DURATION})
-        simulated: Json = json.loads(takt_native.simulate(json.dumps(model), "model", wanted))
+        simulated: Json = json.loads(takt_design.simulate(json.dumps(model), "model", wanted))
         return simulated

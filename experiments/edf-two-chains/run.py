@@ -6,6 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import takt_design
 import takt_native
 from takt.experiments import Row, Rows
 
@@ -117,7 +118,7 @@ def _dropped(simulated: Json) -> list[list[int]]:
 
 def _simulate(options: Json, overhead: int) -> Json:
     model = json.dumps(_model(overhead))
-    simulated: Json = json.loads(takt_native.simulate(model, "model", json.dumps(options)))
+    simulated: Json = json.loads(takt_design.simulate(model, "model", json.dumps(options)))
     return simulated
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import takt_native
+import takt_design
 from takt.experiments import Row, Rows
 
 Json = dict[str, Any]
@@ -95,7 +95,7 @@ def _simulate(camera: float, options: Json, overhead: float) -> list[tuple[str, 
         ],
     }
     wanted = json.dumps(options | {"duration": DURATION})
-    simulated = json.loads(takt_native.simulate(json.dumps(model), "model", wanted))
+    simulated = json.loads(takt_design.simulate(json.dumps(model), "model", wanted))
     kinds = [kind for kind, _, _ in timers]
     return list(zip(kinds, simulated["callbacks"], strict=True))
 

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-import takt_native
+import takt_design
 from takt.experiments import Row, Rows
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ def _greatest(times: tuple[int, ...], order: str) -> dict[str, int]:
             for tree, period in TREES.items()
         }
         options = {"duration": DURATION, "root_order": order, "offsets": offsets}
-        simulated = json.loads(takt_native.simulate(model, "model", json.dumps(options)))
+        simulated = json.loads(takt_design.simulate(model, "model", json.dumps(options)))
         for chain in simulated["chains"]:
             tree = chain["id"].split(" → ")[0]
             greatest[tree] = max(greatest[tree], chain["max"])

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-import takt_native
+import takt_design
 from takt.experiments import Row, Rows
 from takt.shaping import gates, profile
 
@@ -96,7 +96,7 @@ def parking_servers() -> list[tuple[int, int]]:
     cores = [0, 1, *(core for _, core in PARKING.values())]
     lengths = [2 * MS, 2 * MS, *(length * MS for length in SLOTS)]
     after: list[list[int]] = [[], [], [0, 1], [0, 1], [2, 3], [4], [5]]
-    return takt_native.callback_servers(ids, cores, lengths, after, PERIOD)[2:]
+    return takt_design.callback_servers(ids, cores, lengths, after, PERIOD)[2:]
 
 
 def one_server(latencies: list[int]) -> tuple[int, int]:
@@ -107,7 +107,7 @@ def one_server(latencies: list[int]) -> tuple[int, int]:
 
 def place(latencies: list[int], bands: int) -> list[tuple[int, int]]:
     options = {"cycle": PERIOD, "bands": bands}
-    placed = json.loads(takt_native.place_slots(latencies, json.dumps(options)))
+    placed = json.loads(takt_design.place_slots(latencies, json.dumps(options)))
     return [(band["start"], band["end"]) for band in placed["bands"]]
 
 

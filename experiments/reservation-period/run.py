@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import takt_design
 import takt_native
 from takt.experiments import Row, Rows
 
@@ -72,5 +73,5 @@ def _bound(demand: int, period: int) -> float:
 
 def _longest(period: int) -> float:
     options = json.dumps({"duration": 20_000 * MS, "seed": 1})
-    found = json.loads(takt_native.simulate(_model(750, period), "timers", options))
+    found = json.loads(takt_design.simulate(_model(750, period), "timers", options))
     return float(found["callbacks"][0]["max"]) / MS

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import takt_native
 from takt import pipeline
 from takt.documents import Edge, Link, Model
 from takt.errors import UserError
@@ -214,7 +213,9 @@ def _numbers(links: Sequence[Link]) -> Link:
     overhead = max(link.overhead for link in links)
     chunk = min(link.chunk_bytes for link in links)
     if overhead:
-        chunk = takt_native.choose_chunk(bandwidth, overhead, OVERHEAD_SHARE)
+        import takt_design
+
+        chunk = takt_design.choose_chunk(bandwidth, overhead, OVERHEAD_SHARE)
     return Link(
         id="", bandwidth=bandwidth, overhead=overhead, chunk_bytes=min(chunk, LARGEST_CHUNK)
     )

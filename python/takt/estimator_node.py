@@ -26,6 +26,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 from std_msgs.msg import Float64MultiArray, String
 
+import takt_estimators
 import takt_native
 
 DEPTH = 16
@@ -34,19 +35,19 @@ NANOSECONDS = 1_000_000_000
 
 class EstimatorNode(Node):  # type: ignore[misc]  # rclpy has no types
     """Estimates once in every period of the document, by a timer. Any number of inputs may arrive
-    in a period (takt_native.PeriodInput). Without a measurement in a period the filter is told that
-    it is missing; of several, the last one counts.
+    in a period (takt_estimators.PeriodInput). Without a measurement in a period the filter is told
+    that it is missing; of several, the last one counts.
 
     Raises takt_native.InputError if the document cannot be used.
     """
 
     def __init__(self, document: str, name: str = "estimator") -> None:
-        handoff = takt_native.read_handoff(document)
+        handoff = takt_estimators.read_handoff(document)
         super().__init__(name)
         self._handoff = handoff
-        self._estimator = takt_native.DualMode(handoff)
+        self._estimator = takt_estimators.DualMode(handoff)
         self._missing = np.full(len(handoff.measurements), np.nan)
-        self._inputs = takt_native.PeriodInput(handoff)
+        self._inputs = takt_estimators.PeriodInput(handoff)
         self._measurement = self._missing
         self._steps = 0
         self._without_measurement = 0
@@ -97,7 +98,9 @@ class EstimatorNode(Node):  # type: ignore[misc]  # rclpy has no types
         self._mode.publish(String(data=after.mode))
         self._diagnostics.publish(String(data=self._diagnosis(report, after)))
 
-    def _diagnosis(self, report: takt_native.StepReport, after: takt_native.StepReport) -> str:
+    def _diagnosis(
+        self, report: takt_estimators.StepReport, after: takt_estimators.StepReport
+    ) -> str:
         return json.dumps(
             {
                 "mode": after.mode,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
+import takt_export
 import takt_native
 from takt import console, files, losses, recording, trace
 
@@ -23,7 +24,7 @@ def perfetto(traces: list[str], output: str) -> Json:
         console.progress("Writing the Perfetto trace") as progress,
         files.replacement(output) as temporary,
     ):
-        document: Json = json.loads(takt_native.export_perfetto(traces, str(temporary), progress))
+        document: Json = json.loads(takt_export.export_perfetto(traces, str(temporary), progress))
     return document
 
 
@@ -39,7 +40,7 @@ def csv(traces: list[str], output: str) -> Json:
 
 def left_out(info: Json) -> list[str]:
     """A line on the events that exports leave out, if there are any."""
-    known = set(takt_native.event_names())
+    known = set(takt_export.event_names())
     unknown = {name: count for name, count in info["by_name"].items() if name not in known}
     if not unknown:
         return []

@@ -146,8 +146,10 @@ def simulate(model_text: str, source: str, options: Json) -> Simulation:
     """What a simulation of the model shows; `options` as libtakt's
     takt/simulation/options.hpp names them, times in nanoseconds. Raises takt_native.InputError.
     """
+    import takt_design
+
     with console.progress("Simulating") as progress:
-        text = takt_native.simulate(model_text, source, json.dumps(options), progress)
+        text = takt_design.simulate(model_text, source, json.dumps(options), progress)
     return with_origin(documents.parse(Simulation, text, "simulation"), model_text, source)
 
 
@@ -155,15 +157,19 @@ def replay(traces: Sequence[str], model_text: str, source: str) -> Json:
     """Whether simulated executors decide as those recorded in the traces did (`takt/replay`).
     Raises takt_native.InputError.
     """
+    import takt_design
+
     with console.progress("Replaying the trace") as progress:
-        return _document(takt_native.replay(list(traces), model_text, source, progress))
+        return _document(takt_design.replay(list(traces), model_text, source, progress))
 
 
 def plan(model_text: str, source: str, options: Json) -> Json:
     """The plan of the model's executors (`takt/plan`); `options`: those of simulate() that concern
     policies. Raises takt_native.InputError.
     """
-    document = _document(takt_native.plan(model_text, source, json.dumps(options)))
+    import takt_design
+
+    document = _document(takt_design.plan(model_text, source, json.dumps(options)))
     document["provenance"] |= _origin(model_text, source)
     return document
 

@@ -16,10 +16,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import takt_native
+from takt import built
 from takt.errors import UserError
 
 if TYPE_CHECKING:
     import pyarrow
+
+    import takt_export
 
 Json = dict[str, Any]
 
@@ -45,7 +48,7 @@ class Trace:
         host's CLOCK_MONOTONIC. Raises takt_native.InputError.
         """
         pyarrow = arrow()
-        reader = takt_native.EventReader(self.paths, [name], ROWS)
+        reader = self._reader([name])
         schema = pyarrow.schema(reader.empty(name))
         batches = (pyarrow.record_batch(table) for table in iter(reader.read, None))
         return pyarrow.RecordBatchReader.from_batches(schema, batches)
@@ -59,11 +62,17 @@ class Trace:
         order of their times. `at_end` is given the `takt/info` document.
         """
         pyarrow = arrow()
-        reader = takt_native.EventReader(self.paths, [], ROWS)
+        reader = self._reader([])
         while (table := reader.read(progress)) is not None:
             yield table.name(), pyarrow.record_batch(table)
         if at_end is not None:
             at_end(json.loads(reader.info()))
+
+    def _reader(self, names: list[str]) -> takt_export.EventReader:
+        built.path("takt_export")
+        import takt_export
+
+        return takt_export.EventReader(self.paths, names, ROWS)
 
 
 def arrow() -> Any:

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import takt_native
+import takt_design
 
 Json = dict[str, Any]
 
@@ -104,7 +104,7 @@ def latencies(model: Json, options: Json | None = None, *, cycles: int = 500) ->
     """The latencies of the chain in ms. Execution times are random, from a third of the longest."""
     wanted = {"execution": "random", "shortest": 1 / 3, "duration": cycles * PERIOD, "seed": 1}
     text = json.dumps(wanted | (options or {}))
-    found = takt_native.simulated_latencies(json.dumps(model), "model", text)
+    found = takt_design.simulated_latencies(json.dumps(model), "model", text)
     return [latency / MS for latency in found["chain"]]
 
 

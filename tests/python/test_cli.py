@@ -111,11 +111,6 @@ class InputError(ValueError):
             "internal error: ZeroDivisionError: division by zero; please report it with what "
             "TAKT_DEBUG=1 prints",
         ),
-        (
-            ModuleNotFoundError("No module", name="takt_native"),
-            2,
-            "the C++ library takt_native is not built; run 'make' in the project's root",
-        ),
     ],
 )
 def test_every_exception_has_its_status_and_line(

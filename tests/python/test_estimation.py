@@ -16,6 +16,7 @@ from filterpy.kalman import (
     UnscentedKalmanFilter,
 )
 
+import takt_estimators
 import takt_native
 
 Array = npt.NDArray[np.float64]
@@ -48,7 +49,7 @@ def test_kalman_filter(seed: int) -> None:
     b, c = random.normal(size=(n, m)), random.normal(size=(p, n))
     q, r = covariance(random, n, 0.1), covariance(random, p, 0.5)
     state, initial = random.normal(size=n), covariance(random, n, 1.0)
-    ours = takt_native.KalmanFilter(a, b, c, np.zeros((p, m)), q, r, state, initial)
+    ours = takt_estimators.KalmanFilter(a, b, c, np.zeros((p, m)), q, r, state, initial)
     theirs = KalmanFilter(dim_x=n, dim_z=p, dim_u=m)
     theirs.F, theirs.B, theirs.H, theirs.Q, theirs.R = a, b, c, q, r
     theirs.x, theirs.P = state.reshape(n, 1), initial.copy()
@@ -64,10 +65,10 @@ def test_kalman_filter(seed: int) -> None:
         same(ours.covariance, theirs.P)
 
 
-def nonlinear(random: np.random.Generator) -> tuple[takt_native.Plant, Any, Any, Any, Any]:
+def nonlinear(random: np.random.Generator) -> tuple[takt_estimators.Plant, Any, Any, Any, Any]:
     """A random contraction with two measurements: as expressions, and as functions of Python."""
     w, v = random.normal(size=(2, 2)) * 0.4, random.normal(size=2)
-    plant = takt_native.Plant(
+    plant = takt_estimators.Plant(
         states=["x", "v"],
         inputs=["u"],
         measurements=["y", "z"],
@@ -111,7 +112,7 @@ def test_extended_kalman_filter(seed: int) -> None:
     plant, f, df, h, dh = nonlinear(random)
     q, r = covariance(random, 2, 0.05), covariance(random, 2, 0.2)
     state, initial = random.normal(size=2), covariance(random, 2, 0.5)
-    ours = takt_native.ExtendedKalmanFilter(plant, q, r, state, initial)
+    ours = takt_estimators.ExtendedKalmanFilter(plant, q, r, state, initial)
     theirs = ExtendedKalmanFilter(dim_x=2, dim_z=2)
     theirs.Q, theirs.R, theirs.x, theirs.P = q, r, state.copy(), initial.copy()
     for _ in range(100):
@@ -137,7 +138,7 @@ def test_unscented_kalman_filter(seed: int, redraws: bool) -> None:
     q, r = covariance(random, 2, 0.05), covariance(random, 2, 0.2)
     state, initial = random.normal(size=2), covariance(random, 2, 0.5)
     alpha, beta, kappa = random.uniform(0.5, 1.0), 2.0, random.uniform(0.0, 1.0)
-    ours = takt_native.UnscentedKalmanFilter(plant, q, r, state, initial, alpha, beta, kappa)
+    ours = takt_estimators.UnscentedKalmanFilter(plant, q, r, state, initial, alpha, beta, kappa)
     points = MerweScaledSigmaPoints(2, alpha, beta, kappa)
     applied = [0.0]
     theirs = UnscentedKalmanFilter(2, 2, 1.0, h, lambda x, dt: f(x, applied[0]), points)
@@ -163,7 +164,7 @@ def test_unscented_kalman_filter(seed: int, redraws: bool) -> None:
 def test_particles_approach_the_exact_posterior_of_a_nonlinear_system() -> None:
     """The posterior on a grid, by Bayes' rule: bimodal at times, as x^2 is what is measured."""
     random = np.random.default_rng(1)
-    plant = takt_native.Plant(
+    plant = takt_estimators.Plant(
         states=["x"],
         inputs=["u"],
         measurements=["y"],
@@ -175,7 +176,7 @@ def test_particles_approach_the_exact_posterior_of_a_nonlinear_system() -> None:
     )
     q, r = 0.05, 0.1
     count = 40_000
-    particles = takt_native.ParticleFilter(
+    particles = takt_estimators.ParticleFilter(
         plant, np.eye(1) * q, np.eye(1) * r, np.zeros(1), np.eye(1), count, 7
     )
     x = np.linspace(-5, 5, 1501)
@@ -206,23 +207,23 @@ def test_particles_approach_the_exact_posterior_of_a_nonlinear_system() -> None:
 def test_mistakes_are_one_line() -> None:
     one = np.eye(1)
     with pytest.raises(takt_native.InputError, match="start: a covariance is not symmetric"):
-        takt_native.KalmanFilter(one, one, one, one, one, one, np.zeros(1), -one)
+        takt_estimators.KalmanFilter(one, one, one, one, one, one, np.zeros(1), -one)
     with pytest.raises(takt_native.InputError, match="wrong size"):
-        takt_native.KalmanFilter(one, one, np.eye(2), one, one, one, np.zeros(1), one)
+        takt_estimators.KalmanFilter(one, one, np.eye(2), one, one, one, np.zeros(1), one)
     plant = nonlinear(np.random.default_rng(0))[0]
     two = np.eye(2)
     with pytest.raises(takt_native.InputError, match="n \\+ lambda"):
-        takt_native.UnscentedKalmanFilter(plant, two, two, np.zeros(2), two, 1.0, 2.0, -2.0)
+        takt_estimators.UnscentedKalmanFilter(plant, two, two, np.zeros(2), two, 1.0, 2.0, -2.0)
     with pytest.raises(takt_native.InputError, match="at least one particle"):
-        takt_native.ParticleFilter(plant, two, two, np.zeros(2), two, 0)
-    extended = takt_native.ExtendedKalmanFilter(plant, two, two, np.zeros(2), two)
+        takt_estimators.ParticleFilter(plant, two, two, np.zeros(2), two, 0)
+    extended = takt_estimators.ExtendedKalmanFilter(plant, two, two, np.zeros(2), two)
     assert extended.step(np.zeros(2), np.zeros(2)).refusal == "wrong_size"
     assert extended.restart(np.zeros(2), -two) == "not_positive_semidefinite"
 
 
 def test_dual_mode_from_a_document() -> None:
-    handoff = takt_native.read_handoff(str(DOCUMENT))
-    estimator = takt_native.DualMode(handoff)
+    handoff = takt_estimators.read_handoff(str(DOCUMENT))
+    estimator = takt_estimators.DualMode(handoff)
     assert estimator.mode == "linear"
     time, state = 0, np.zeros(1)
     modes = []
@@ -248,6 +249,6 @@ def test_documents_are_refused_in_one_line(tmp_path: Path) -> None:
     broken = json.loads(DOCUMENT.read_text(encoding="utf-8"))
     broken["error_bound"]["epsilon"] = -1
     with pytest.raises(takt_native.InputError, match=r"h.json: error_bound.epsilon: must"):
-        takt_native.parse_handoff(json.dumps(broken), "h.json")
+        takt_estimators.parse_handoff(json.dumps(broken), "h.json")
     with pytest.raises(takt_native.InputError, match="cannot be read"):
-        takt_native.read_handoff(str(tmp_path / "none.json"))
+        takt_estimators.read_handoff(str(tmp_path / "none.json"))

@@ -13,6 +13,7 @@ from typing import Any, get_args, get_type_hints
 import pytest
 from jsonschema import Draft202012Validator
 
+import takt_design
 import takt_native
 from robot import run_takt
 from takt import documents, pipeline, verdict
@@ -23,13 +24,13 @@ from takt.report import graph, render
 MODELS = 60
 MUTATIONS = 1500
 KINDS = [kind for kind in get_args(get_type_hints(Executor)["kind"]) if kind != "event_source"]
-EVERYTHING = {name: chance for name, _, _, chance in takt_native.model_features()}
+EVERYTHING = {name: chance for name, _, _, chance in takt_design.model_features()}
 
 Json = dict[str, Any]
 
 
 def generated(seed: int) -> str:
-    return takt_native.generate(seed, KINDS, (1, 4), (2, 12), 4, (5, 60), EVERYTHING)
+    return takt_design.generate(seed, KINDS, (1, 4), (2, 12), 4, (5, 60), EVERYTHING)
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-import takt_native
+import takt_estimators
 from handovers import CUBIC, EXAMPLES, TABLE, cubic, parse
 from robot import run_takt
 from takt.documents import Handoff
@@ -360,7 +360,7 @@ def test_the_document_is_one(tmp_path: Path) -> None:
 def test_the_run_time_reads_what_the_design_writes() -> None:
     found = design.design(cubic(more=COARSE))
     text = json.dumps(document.document(found, []))
-    handoff = takt_native.parse_handoff(text, "handoff.json")
+    handoff = takt_estimators.parse_handoff(text, "handoff.json")
     assert handoff.window == 200_000_000
     inputs = numpy.linspace(-1, 1, 401)[:, None]
     limit = found.decision.upper[0]

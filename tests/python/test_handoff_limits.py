@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-import takt_native
+import takt_estimators
 from handovers import parse
 from robot import run_takt
 from takt.errors import UserError
@@ -136,7 +136,7 @@ def test_a_decision_bound_is_not_rounded_out_of_the_physical_inputs(tmp_path: Pa
     )
     path = tmp_path / "handoff.json"
     path.write_text(json.dumps(document.document(design.design(one), [])))
-    assert takt_native.read_handoff(str(path)).inputs == ["d"]
+    assert takt_estimators.read_handoff(str(path)).inputs == ["d"]
 
 
 def test_what_lies_between_the_tried_inputs_counts() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 
-import takt_native
+import takt_estimators
 from handovers import DISCRETE, EXAMPLES, cubic, parse
 from robot import run_takt
 from takt.handoff import design, document, monotone
@@ -62,7 +62,9 @@ def test_a_design_that_takes_the_estimate_to_be_true_is_broken() -> None:
 
 def test_a_wider_confidence_set_is_refused(designs: dict[str, Design]) -> None:
     found = designs["pendulum"]
-    handoff = takt_native.parse_handoff(json.dumps(document.document(found, [])), "handoff.json")
+    handoff = takt_estimators.parse_handoff(
+        json.dumps(document.document(found, [])), "handoff.json"
+    )
     widths = found.linear.half_widths
     none = numpy.zeros((1, 2))
     inputs = numpy.zeros((1, 3))
@@ -80,7 +82,7 @@ def test_the_rehearsal_is_the_linear_error_that_the_design_computes(
     for name in ("pendulum", "pendulum, corrected", "discrete, euclidean"):
         found = designs[name]
         plant = found.plant
-        handoff = takt_native.parse_handoff(json.dumps(document.document(found, [])), "h.json")
+        handoff = takt_estimators.parse_handoff(json.dumps(document.document(found, [])), "h.json")
         motion = Motion(plant, found.linear, plant.timing.period * 1e-9)
         generator = numpy.random.default_rng(5)
         widths = numpy.tile(0.9 * found.linear.half_widths, (50, 1))

@@ -1,8 +1,9 @@
-"""The extension is what its type stub says."""
+"""The extensions are what their type stubs say."""
 
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 
 import takt_native
 
-STUB = Path(__file__).parents[2] / "python" / "takt_native.pyi"
+STUBS = Path(__file__).parents[2] / "python"
+EXTENSIONS = ("takt_native", "takt_design", "takt_estimators", "takt_export")
 
 
 def functions(body: list[ast.stmt], prefix: str = "") -> dict[str, list[str]]:
@@ -41,30 +43,47 @@ def constants(body: list[ast.stmt]) -> set[str]:
     }
 
 
-BODY = ast.parse(STUB.read_text(encoding="utf-8")).body
-STUBBED = functions(BODY)
+BODIES = {
+    name: ast.parse((STUBS / f"{name}.pyi").read_text(encoding="utf-8")).body for name in EXTENSIONS
+}
+STUBBED = {
+    (extension, name): arguments
+    for extension, body in BODIES.items()
+    for name, arguments in functions(body).items()
+}
 
 
-def exported(name: str) -> list[str]:
+def exported(extension: str, name: str) -> list[str]:
     """Names of the arguments of a function of the extension, from what it says of itself."""
-    function = takt_native
+    function = importlib.import_module(extension)
     for part in name.split("."):
         function = getattr(function, part)
-    ((signature, *_),) = function.__nb_signature__  # type: ignore[attr-defined]
+    ((signature, *_),) = function.__nb_signature__
     plain = re.sub(r"numpy\.ndarray\[[^]]*\]", "numpy.ndarray", re.sub(r" = \\\d+", "", signature))
     declaration = ast.parse(plain + ": ...").body[0]
     assert isinstance(declaration, ast.FunctionDef)
     return [argument.arg for argument in declaration.args.args]
 
 
-@pytest.mark.parametrize("name", STUBBED)
-def test_the_stub_names_functions_and_arguments_as_they_are(name: str) -> None:
-    assert exported(name) == STUBBED[name]
+@pytest.mark.parametrize(("extension", "name"), STUBBED)
+def test_a_stub_names_functions_and_arguments_as_they_are(extension: str, name: str) -> None:
+    assert exported(extension, name) == STUBBED[extension, name]
 
 
-def test_the_stub_is_complete() -> None:
-    public = {name for name in vars(takt_native) if not name.startswith("_")}
-    classes = {statement.name for statement in BODY if isinstance(statement, ast.ClassDef)}
-    functions_and_classes = {name.split(".")[0] for name in STUBBED} | {"InputError"}
-    functions_and_classes |= {name for name in classes if not name.startswith("_")}
-    assert public == functions_and_classes | constants(BODY)
+@pytest.mark.parametrize("extension", EXTENSIONS)
+def test_a_stub_is_complete(extension: str) -> None:
+    public = {name for name in vars(importlib.import_module(extension)) if not name.startswith("_")}
+    body = BODIES[extension]
+    declared = {name.split(".")[0] for name in functions(body)} | constants(body)
+    declared |= {
+        statement.name
+        for statement in body
+        if isinstance(statement, ast.ClassDef) and not statement.name.startswith("_")
+    }
+    assert public == declared
+
+
+def test_every_extension_raises_the_same_error() -> None:
+    takt_design = importlib.import_module("takt_design")
+    with pytest.raises(takt_native.InputError, match="not a JSON object"):
+        takt_design.simulate("{}", "model", "no object")

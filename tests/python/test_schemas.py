@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+import takt_design
 import takt_native
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +102,7 @@ def test_bounds_found_and_missing(analysis: str) -> None:
 @pytest.mark.parametrize("timeline", [0, 3, 10_000])
 def test_simulations(timeline: int) -> None:
     options = {"duration": 5000, "timeline": timeline}
-    text = takt_native.simulate(json.dumps(MODEL), "model.json", json.dumps(options))
+    text = takt_design.simulate(json.dumps(MODEL), "model.json", json.dumps(options))
     simulation = json.loads(text)
     schema("simulation").validate(simulation)
     assert ("timeline" in simulation) == (timeline > 0)
@@ -113,7 +114,7 @@ def test_simulations(timeline: int) -> None:
 )
 def test_plans(kind: str) -> None:
     options = json.dumps({"executor": kind})
-    schema("plan").validate(json.loads(takt_native.plan(json.dumps(MODEL), "model.json", options)))
+    schema("plan").validate(json.loads(takt_design.plan(json.dumps(MODEL), "model.json", options)))
 
 
 @pytest.mark.parametrize("name", ["talk-rclpy", "pipeline-lttng"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import takt_design
 import takt_native
 from robot import run_takt
 from shaped import MS, PERIOD, by_priority, chain_model, jitter, latencies, with_interference
@@ -31,7 +32,7 @@ def plan_of(model: Json, request: plans.Request, cycles: int = 500) -> Shaping:
     wanted = json.dumps(
         {"execution": "random", "shortest": 1 / 3, "duration": cycles * PERIOD, "seed": 1}
     )
-    seen = takt_native.simulated_latencies(json.dumps(model), "model", wanted)
+    seen = takt_design.simulated_latencies(json.dumps(model), "model", wanted)
     return plans.make(model, {"chain": seen["chain"]}, "simulation", request)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated
 
-import takt_native
+import takt_design
 from takt import console, files
 from takt.arguments import Option
 from takt.commands.model import summary
@@ -19,7 +19,7 @@ takt generate --seed 7 --everything                          with every feature 
 takt generate --seed 7 --feature join=80 --feature delay=0   with chances of single features
 """
 
-FEATURES = takt_native.model_features()
+FEATURES = takt_design.model_features()
 
 EVERYTHING = {name: chance for name, _, _, chance in FEATURES}
 TO_RUN = {"as_ros": 100}
@@ -69,7 +69,7 @@ def generate(
     """
     chances = dict(EVERYTHING if everything else TO_RUN)
     chances |= dict(map(_chance, feature or ()))
-    text = takt_native.generate(
+    text = takt_design.generate(
         seed,
         kind or ["single_threaded"],
         (executors, executors),

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-import takt_native
+import takt_estimators
 from takt.handoff import document, game
 from takt.handoff.design import Design
 from takt.handoff.expressions import Array
@@ -72,7 +72,7 @@ class Attack:
         self.linear: Linear = design.linear
         self.design = design
         self.half_widths = design.linear.half_widths
-        self.handoff = takt_native.parse_handoff(
+        self.handoff = takt_estimators.parse_handoff(
             json.dumps(document.document(design, [])), self.plant.source
         )
         self.motion = Motion(self.plant, self.linear, self.plant.timing.period * NANOSECONDS)

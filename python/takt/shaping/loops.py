@@ -6,7 +6,6 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-import takt_native
 from takt.documents import GatePhase, ObservedPhase
 from takt.errors import UserError
 from takt.formatting import count, duration
@@ -64,10 +63,12 @@ def observe(told: Sequence[int], begins: Sequence[int], period: int, topic: str)
     """The phase between the times at which messages were sent and a chain of that period began,
     both in order.
     """
+    import takt_design
+
     cycles = [round((when - told[0]) / period) for when in told]
     late = [when - told[0] - cycle * period for when, cycle in zip(told, cycles, strict=True)]
     # As the gate knows it: messages come late, never early.
-    line = takt_native.lower_line(list(zip(cycles, late, strict=True)))
+    line = takt_design.lower_line(list(zip(cycles, late, strict=True)))
     assert line is not None, "there are messages"
     at_cycle, at_lateness, slope = line
     usual = (told[-1] - told[0]) / max(len(told) - 1, 1)

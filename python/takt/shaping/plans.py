@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import takt_native
 from takt import console, documents, files
 from takt.documents import (
     GatePhase,
@@ -323,8 +322,10 @@ def _shape(
 
 def deliver(gate: ShapedGate, period: int, latencies: list[int], policy: str | None = None) -> Json:
     """What a consumer sees of executions of these lengths behind the gate."""
+    import takt_design
+
     slots = [(slot.start, slot.end) for slot in gate.slots]
-    return takt_native.deliver(
+    return takt_design.deliver(
         latencies, slots, period, gate.publish_time, gate.shortest, policy or gate.overshoot
     )
 
@@ -369,6 +370,8 @@ def _tables(
     """The latencies of the chains within tables, their common cycle, and the tables. Chains that
     share a core, directly or by way of others, have one table.
     """
+    import takt_design
+
     paths = [gates.chain_of(model, chain)["callbacks"] for chain in chains]
     cores = [gates.cores_of(model, path) for path in paths]
     within = list(lengths)
@@ -381,7 +384,7 @@ def _tables(
             slots[one] = _repeated((ServerSlot(start=0, end=end),), periods[one], cycle)
             continue
         slack = max(request.slack_for(lengths[one]) for one in group)
-        table = takt_native.joint_table(
+        table = takt_design.joint_table(
             [chains[one] for one in group],
             [periods[one] for one in group],
             [lengths[one] for one in group],
@@ -402,8 +405,10 @@ def _tables(
 
 def _cycle(periods: Sequence[int]) -> int:
     """After which the tables of chains with these periods repeat. UserError if that is too long."""
+    import takt_design
+
     cycle = math.lcm(*periods)
-    most = takt_native.MOST_RELEASES
+    most = takt_design.MOST_RELEASES
     if sum(cycle // period for period in periods) > most:
         raise UserError(
             f"the periods of the chains have more than {most} releases before they meet "
@@ -435,8 +440,10 @@ def _repeated(slots: tuple[ServerSlot, ...], own: int, cycle: int) -> tuple[Serv
 
 
 def _best(period: int, latencies: list[int], request: Request) -> Json:
+    import takt_design
+
     options = json.dumps(request.placement(latencies, period))
-    placed: Json = json.loads(takt_native.place_slots(latencies, options))
+    placed: Json = json.loads(takt_design.place_slots(latencies, options))
     return placed
 
 

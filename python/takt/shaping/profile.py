@@ -7,7 +7,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import takt_native
 from takt import console
 from takt.documents import LatencyStatistics
 from takt.errors import UserError
@@ -21,8 +20,10 @@ BINS = 60
 
 def measured(traces: Sequence[str], model_text: str, source: str) -> dict[str, list[int]]:
     """The latencies of each chain of the model, in ns, in the order in which they came."""
+    import takt_design
+
     with console.progress("Measuring the chains") as progress:
-        return takt_native.measured_latencies(list(traces), model_text, source, progress)
+        return takt_design.measured_latencies(list(traces), model_text, source, progress)
 
 
 def simulated(
@@ -31,11 +32,13 @@ def simulated(
     """The latencies of each chain for so many periods, with random execution times and all sources
     in phase, as a table of slots has them.
     """
+    import takt_design
+
     wanted = {"execution": "random", **(options or {})}
     wanted |= {"seed": seed, "duration": period * cycles}
     wanted["execution_times"] = gates.publish_times(model) | wanted.get("execution_times", {})
     with console.progress("Simulating the chains") as progress:
-        return takt_native.simulated_latencies(
+        return takt_design.simulated_latencies(
             json.dumps(model), source, json.dumps(wanted), progress
         )
 

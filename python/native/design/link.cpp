@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "design.hpp"
 #include "native.hpp"
 #include "takt/link/chunking.hpp"
 

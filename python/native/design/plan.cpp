@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "design.hpp"
 #include "native.hpp"
 #include "takt/model/json.hpp"
 #include "takt/simulation/options.hpp"

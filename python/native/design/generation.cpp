@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "design.hpp"
 #include "native.hpp"
 #include "takt/generation/random_model.hpp"
 #include "takt/model/json.hpp"

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "design.hpp"
 #include "native.hpp"
 #include "progress.hpp"
 #include "takt/model/json.hpp"

@@ -418,10 +418,12 @@ void bind_dual_mode(nb::module_& module) {
 
 }  // namespace
 
-void bind_estimation(nb::module_& module) {
-  bind_filters(module);
-  bind_region(module);
-  bind_dual_mode(module);
-}
-
 }  // namespace takt::native
+
+NB_MODULE(takt_estimators, module) {
+  module.doc() = "State estimators, and the hand-over between a linear and a nonlinear one.";
+  nb::module_::import_("takt_native");
+  takt::native::bind_filters(module);
+  takt::native::bind_region(module);
+  takt::native::bind_dual_mode(module);
+}

@@ -154,8 +154,13 @@ std::string export_perfetto(const std::vector<std::string>& paths, const std::st
 
 }  // namespace
 
-void bind_columns(nb::module_& module) {
+}  // namespace takt::native
+
+NB_MODULE(takt_export, module) {
   using namespace nb::literals;
+  using namespace takt::native;
+  module.doc() = "Recordings as columns and as Perfetto traces.";
+  nb::module_::import_("takt_native");
   const auto released = nb::call_guard<nb::gil_scoped_release>();
   module.def("event_names", &event_names, "Full names of the events that Takt knows.");
   nb::class_<EventTable>(module, "EventTable",
@@ -180,5 +185,3 @@ void bind_columns(nb::module_& module) {
              "Writes what the traces show as a Perfetto trace into the file `output`; returns the\n"
              "takt/info document. Raises InputError.");
 }
-
-}  // namespace takt::native

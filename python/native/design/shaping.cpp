@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "design.hpp"
 #include "native.hpp"
 #include "progress.hpp"
 #include "takt/execution/interpreter.hpp"

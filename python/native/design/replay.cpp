@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "design.hpp"
 #include "native.hpp"
 #include "progress.hpp"
 #include "takt/execution/interpreter.hpp"
