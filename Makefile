@@ -152,13 +152,13 @@ deb: web  ## the Debian source package of this commit, in build/packaging/debian
 	@setup/deb.sh
 
 # Each way to install, in an environment that has nothing else of Takt. What is missing is said.
-nightly: build docs wheel  ## tests of packages, which take long; nightly-cmake, -colcon, -wheel, -debian: of one way
+nightly: build docs wheel  ## tests of packages, which take long; nightly-clones, -cmake, -colcon, -wheel, -debian: some of them
 	@setup/packaging.sh; $(environment); $(loopback); python -m pytest tests/packages
 
-.PHONY: nightly-cmake nightly-colcon nightly-wheel nightly-debian
+.PHONY: nightly-clones nightly-cmake nightly-colcon nightly-wheel nightly-debian
 nightly-debian: web
 nightly-wheel: wheel
-nightly-cmake nightly-colcon nightly-wheel nightly-debian: nightly-%: build
+nightly-clones nightly-cmake nightly-colcon nightly-wheel nightly-debian: nightly-%: build
 	@setup/packaging.sh; $(environment); $(loopback); python -m pytest tests/packages/test_$*.py
 
 clean:  ## remove what was built; the Python environment stays

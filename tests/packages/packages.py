@@ -32,3 +32,15 @@ def run(
     if done.returncode != 0:
         pytest.fail(f"{shlex.join(map(str, command))}\n{done.stdout}\n{done.stderr}", pytrace=False)
     return done.stdout
+
+
+def outside() -> dict[str, str]:
+    """The variables of a shell in which nothing of this source tree or of ROS 2 was set up."""
+    of_ros = ("AMENT_", "FAST", "RMW_", "ROS_", "_ROS_")
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if str(ROOT) not in value and (name == "ROS_DOMAIN_ID" or not name.startswith(of_ros))
+    }
+    path = [p for p in os.environ["PATH"].split(":") if not p.startswith(str(ROOT))]
+    return kept | {"PATH": ":".join(path)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import subprocess
 import zipfile
@@ -14,7 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from packages import ROOT, run
+import short_calls
+from packages import ROOT, outside, run
+from short_calls import Done, faults
+from takt import loopback
 
 WHEELS = ROOT / "build" / "packaging" / "wheels"
 UV = ROOT / ".venv" / "bin" / "uv"
@@ -43,18 +45,6 @@ def wheel(request: pytest.FixtureRequest) -> Path:
     return found
 
 
-def outside() -> dict[str, str]:
-    """The variables of a shell in which nothing of this source tree or of ROS 2 was set up."""
-    of_ros = ("AMENT_", "FAST", "RMW_", "ROS_", "_ROS_")
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if str(ROOT) not in value and (name == "ROS_DOMAIN_ID" or not name.startswith(of_ros))
-    }
-    path = [p for p in os.environ["PATH"].split(":") if not p.startswith(str(ROOT))]
-    return kept | {"PATH": ":".join(path)}
-
-
 @dataclass(frozen=True)
 class Environment:
     """A virtual environment."""
@@ -62,9 +52,11 @@ class Environment:
     folder: Path
 
     def run(self, *command: str | Path, cwd: Path) -> str:
-        environment = outside()
-        environment["PATH"] = f"{self.folder}/bin:{environment['PATH']}"
-        return run(*command, cwd=cwd, environment=environment)
+        return run(*command, cwd=cwd, environment=self.variables())
+
+    def variables(self) -> dict[str, str]:
+        variables = outside()
+        return variables | {"PATH": f"{self.folder}/bin:{variables['PATH']}"}
 
 
 def install(folder: Path, wheel: Path, extras: str, distribution: str) -> Environment:
@@ -204,6 +196,25 @@ def test_every_step_from_a_recording_to_a_report_works(
     for kind in ("perfetto", "parquet", "csv", "mcap"):
         takt("export", "trace", "--format", kind, "-o", f"exported.{kind}")
         assert (tmp_path / f"exported.{kind}").exists()
+
+
+def test_every_command_works_or_says_what_it_lacks(
+    clean: Environment, distribution: str, tmp_path: Path
+) -> None:
+    """Without extras: what needs one says which. Experiments are in the sources alone."""
+    quiet = loopback.environment({"ROS_DISTRO": distribution})
+    del quiet["ROS_DISTRO"]
+
+    def takt(*arguments: str) -> Done:
+        command = [str(clean.folder / "bin" / "takt")]
+        environment = clean.variables() | quiet
+        return short_calls.run(command, *arguments, cwd=tmp_path, environment=environment)
+
+    found = json.loads(takt("doctor", "--json").stdout)
+    (libraries,) = (check for check in found["checks"] if check["id"] == "tracetools")
+    assert (libraries["state"], libraries["facts"]["missing"]) == ("ok", [])
+    says = re.compile(r"pip install 'takt-ros\[|they come with the project's source")
+    assert faults(takt, tmp_path, lambda line: says.search(line) is not None) == []
 
 
 def test_what_an_extra_is_for_says_so_without_it(clean: Environment, tmp_path: Path) -> None:

@@ -87,6 +87,18 @@ def test_an_import_that_takes_long_would_be_seen(module: str, tmp_path: Path) ->
     assert unwelcome(imported(tmp_path, "--help", first=f"import {module}")) >= {module}
 
 
+def test_the_package_loads_nothing_before_something_is_asked_of_it() -> None:
+    program = (
+        "import sys; before = set(sys.modules); import takt; print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    modules = set(done.stdout.split())
+    assert unwelcome(modules) == set()
+    assert {name for name in modules if name.startswith("takt")} == {"takt"}
+
+
 def test_the_types_of_documents_are_not_interpreted_until_one_is_read(tmp_path: Path) -> None:
     program = "import takt.documents, takt.typed; print(len(takt.typed._DESCRIPTIONS))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
