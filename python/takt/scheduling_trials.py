@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from takt import control, loopback
+from takt import control, lifeline, loopback
+from takt.competing_load import competing_load
 from takt.errors import UserError
 
 Json = dict[str, Any]
@@ -69,21 +70,47 @@ class Outcome:
     """The longest decision, from the model to the kernel, in ms."""
 
 
-def measure(
+@dataclass(frozen=True)
+class Trial:
+    """A model that runs under one way of scheduling, with a manager that reports on it."""
+
+    way: Way
+    manager: subprocess.Popen[bytes]
+    environment: dict[str, str]
+    """Where the manager is found."""
+    log: Path
+
+    def status(self) -> Json | None:
+        """The takt/status document; None: the manager does not answer yet, or any more."""
+        try:
+            return control.request("status", self.environment)
+        except UserError:
+            return None
+
+    def check(self) -> None:
+        """Raises UserError if the programs have ended."""
+        if self.manager.poll() is not None:
+            raise UserError(
+                f"{self.way.name}: the programs ended too early: {_last_line(self.log)}"
+            )
+
+
+@contextlib.contextmanager
+def trial(
     model: Json,
     goals: Mapping[str, Goal],
     way: Way,
-    warm_up: float,
-    seconds: float,
+    *,
+    period: str = "6s",
     surges: Sequence[str] = (),
-) -> Outcome:
-    """Runs the model and reads the figures of all chains that have a goal, the most important
-    first. UserError if it cannot be run.
+) -> Iterator[Trial]:
+    """Runs the model while the body runs. The first goal is the most important one; `period` is how
+    often the manager decides. The programs end with this process, however it ends.
     """
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         document, wanted = Path(folder) / "model.json", Path(folder) / "goals.yaml"
         document.write_text(json.dumps(model), encoding="utf-8")
-        wanted.write_text(_goals_text(goals), encoding="utf-8")
+        wanted.write_text(goals_text(goals, period), encoding="utf-8")
         run = [*TAKT, "run", str(document)]
         for surge in surges:
             run += ["--surge", surge]
@@ -95,16 +122,31 @@ def measure(
         with (
             log.open("w") as said,
             subprocess.Popen(
-                [*manage, "--", *run], env=environment, stdout=subprocess.DEVNULL, stderr=said
+                lifeline.bound([*manage, "--", *run], signal.SIGTERM),
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
             ) as manager,
         ):
             try:
-                outcome = _follow(manager, environment, way, warm_up, seconds, tuple(goals))
+                yield Trial(way, manager, environment, log)
             finally:
                 _end(manager)
-        if outcome is None:
-            raise UserError(f"{way.name}: the programs ended too early: {_last_line(log)}")
-        return outcome
+
+
+def measure(
+    model: Json,
+    goals: Mapping[str, Goal],
+    way: Way,
+    warm_up: float,
+    seconds: float,
+    surges: Sequence[str] = (),
+) -> Outcome:
+    """Runs the model and reads the figures of all chains that have a goal, the most important
+    first. UserError if it cannot be run.
+    """
+    with trial(model, goals, way, surges=surges) as running:
+        return _follow(running, warm_up, seconds, tuple(goals))
 
 
 def _end(manager: subprocess.Popen[bytes]) -> None:
@@ -120,33 +162,34 @@ def _last_line(log: Path) -> str:
     return next((line for line in reversed(lines) if line.strip()), "they said nothing")
 
 
-def _goals_text(goals: Mapping[str, Goal]) -> str:
-    chains = [
-        {"name": name, "from": goal.begin, "to": goal.end, "latency": f"{goal.latency:g}ms"}
-        for name, goal in goals.items()
-    ]
-    return json.dumps({"period": "6s", "chains": chains})  # which is YAML, too
+def goals_text(goals: Mapping[str, Goal], period: str = "6s") -> str:
+    """The goals file of these goals."""
+    lines = [f"period: {period}", "chains:"]
+    for name, goal in goals.items():
+        ends = f"from: {json.dumps(goal.begin)}, to: {json.dumps(goal.end)}"
+        lines.append(f"  - {{name: {json.dumps(name)}, {ends}, latency: {goal.latency:g}ms}}")
+    return "\n".join(lines) + "\n"
 
 
 def _follow(
-    manager: subprocess.Popen[bytes],
-    environment: dict[str, str],
-    way: Way,
+    running: Trial,
     warm_up: float,
     seconds: float,
     chains: Sequence[str],
-) -> Outcome | None:
-    """Follows the run for `seconds` after all chains have appeared and warmed up. None: the
-    programs ended before. UserError if chains do not appear, or the manager stops to answer.
+) -> Outcome:
+    """Follows the run for `seconds` after all chains have appeared and warmed up. UserError if the
+    programs end before, chains do not appear, or the manager stops to answer.
     """
+    way = running.way
     before: dict[str, tuple[int, int]] = {}
     found = {name: Chain() for name in chains}
     begin = None
     planning = 0.0
     deadline = time.monotonic() + PATIENCE
-    while manager.poll() is None:
+    while True:
         time.sleep(LOOK)
-        status = _status(environment)
+        running.check()
+        status = running.status()
         if status is None:
             if time.monotonic() > deadline:
                 raise UserError(f"{way.name}: takt manage has not answered for {PATIENCE:.0f} s")
@@ -185,33 +228,15 @@ def _follow(
         cpu = 100 * status["cpu_seconds"] / status["seconds"]
         if passed >= warm_up + seconds:
             return Outcome(found, cpu, planning)
-    return None
 
 
 def _counts(chain: Json) -> tuple[int, int]:
     return chain["measured"]["total"], chain["measured"]["missed"]
 
 
-def _status(environment: dict[str, str]) -> Json | None:
-    try:
-        return control.request("status", environment)
-    except UserError:
-        return None
-
-
 @contextlib.contextmanager
 def load(processes: int) -> Iterator[None]:
-    """Runs this many processes that only compute, under the default scheduler. Each has a session
-    of its own, as other users' programs have: a kernel that shares processors between sessions
-    first (autogroup) would otherwise treat them as one program.
-    """
-    running = [
-        subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
-        for _ in range(processes)
-    ]
-    try:
+    """Runs so many processes that only compute."""
+    with competing_load() as raise_to:
+        raise_to(processes)
         yield
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()

@@ -31,11 +31,12 @@ from takt import (
     watching,
 )
 from takt.arguments import BadParameter
-from takt.commands import apply, demo, info
+from takt.commands import apply, info
 from takt.documents import ChainBound
 from takt.errors import UserError
 from takt.handoff import expressions, yaml_file
 from takt.shaping import gate_process
+from takt.story import recorded
 from takt.terminal import Part, Table, plain
 
 ROOT = Path(__file__).parents[2]
@@ -189,19 +190,19 @@ def test_a_chain_of_two_lines_stays_a_comment() -> None:
     assert "  // chain 0: a   evil -&gt; evil" in lines
 
 
-@pytest.mark.parametrize("file", ["photos/metadata", "metadata"])
-def test_the_demo_removes_traces_alone(tmp_path: Path, file: str) -> None:
-    kept = tmp_path / "trace" / file
+@pytest.mark.parametrize("file", ["photos/metadata", "trace/metadata"])
+def test_the_demo_removes_recordings_alone(tmp_path: Path, file: str) -> None:
+    kept = tmp_path / "before" / file
     kept.parent.mkdir(parents=True)
     kept.touch()
-    with pytest.raises(UserError, match="exists and is no trace"):
-        demo._clear(tmp_path / "trace")
+    with pytest.raises(UserError, match="has no trace of a demo"):
+        recorded.clear(tmp_path / "before")
     assert kept.exists()
-    recorded = tmp_path / "trace" / "ust" / "uid" / "0" / "64-bit" / "metadata"
-    recorded.parent.mkdir(parents=True)
-    recorded.touch()
-    demo._clear(tmp_path / "trace")
-    assert not (tmp_path / "trace").exists()
+    trace = tmp_path / "before" / "trace" / "ust" / "uid" / "0" / "64-bit" / "metadata"
+    trace.parent.mkdir(parents=True)
+    trace.touch()
+    recorded.clear(tmp_path / "before")
+    assert not (tmp_path / "before").exists()
 
 
 def test_parts_and_fates_are_those_of_the_viewer() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from takt import control, scheduling_trials
 from takt.errors import UserError
-from takt.scheduling_trials import Goal, Way
+from takt.scheduling_trials import Goal, Trial, Way
 
 WAY = Way("by hand")
 GOALS = {"chain": Goal("a", "b", 5.0)}
@@ -52,11 +53,11 @@ def test_a_manager_that_does_not_answer_is_not_waited_for_for_ever(
     monkeypatch.setattr(control, "request", request)
     monkeypatch.setattr(scheduling_trials, "LOOK", 0.0)
     monkeypatch.setattr("takt.scheduling_trials.time.monotonic", lambda: next(clock))
-    with (
-        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as manager,
-        pytest.raises(UserError, match="takt manage has not answered for 60 s"),
-    ):
-        scheduling_trials._follow(manager, {}, WAY, 0.0, 1e9, ["chain"])
+    program = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE) as manager:
+        running = Trial(WAY, manager, {}, Path(os.devnull))
+        with pytest.raises(UserError, match="takt manage has not answered for 60 s"):
+            scheduling_trials._follow(running, 0.0, 1e9, ["chain"])
 
 
 def test_the_last_line_of_a_log_with_anything_in_it(tmp_path: Path) -> None:

@@ -1,0 +1,302 @@
+"""The robot beside processes that only compute: under the kernel's default scheduler, with more of
+them until it misses its goals, then with as many under `takt manage`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from takt.competing_load import Raise, competing_load
+from takt.documents import Model
+from takt.errors import UserError
+from takt.scheduling_trials import Goal, Trial, Way, trial
+from takt.story import machine
+
+Json = dict[str, Any]
+
+BY_DEFAULT = Way("default scheduler")
+MANAGED = Way("takt manage", managed=True)
+
+LEVELS = (2, 4, 8, 16)
+"""Processes for each core, one level after the other."""
+STEP = 2.5
+"""Seconds for which a level is tried."""
+ENOUGH = 3
+"""Messages that are late at a level which is not raised any more."""
+PERIOD = "1s"
+"""How often the manager decides: it has learnt in seconds what it needs, and so does the reader."""
+LOOK = 0.25
+"""Seconds between two looks."""
+SEEN = 10
+"""Messages of each chain before the load begins; the manager wants to see as many."""
+PATIENCE = 20.0
+"""Seconds for programs to come up and be seen, and once more to be guaranteed."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the manager says of a chain at a moment."""
+
+    time: float
+    """In seconds; only differences count."""
+    processes: int
+    """The load."""
+    completed: int
+    missed: int
+    """Both since the programs began."""
+    longest: int | None
+    """The longest latency within the last Run.window, in nanoseconds; None: there was none."""
+    state: str
+    """guaranteed, prepared, degraded or unmanaged."""
+    reason: str
+    bound: int | None
+    """What is promised, in nanoseconds."""
+    stolen: float
+    """Seconds for which the host of a virtual machine gave processors to others, since it began."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the robot beside a load."""
+
+    way: str
+    window: float
+    """Seconds."""
+    chains: dict[str, list[Look]]
+    """From the moment at which the load began, with at least `window` seconds at its last level."""
+
+    @property
+    def processes(self) -> int:
+        """At the last level."""
+        return next(iter(self.chains.values()))[-1].processes
+
+    def fates(self) -> dict[str, Fate]:
+        """How each chain fared in the end."""
+        return {chain: fate(looks, self.window) for chain, looks in self.chains.items()}
+
+    def document(self) -> Json:
+        """For a file."""
+        looks = {chain: [asdict(one) for one in looks] for chain, looks in self.chains.items()}
+        return {"way": self.way, "window": self.window, "chains": looks}
+
+
+@dataclass(frozen=True)
+class Fate:
+    """How a chain fared in the last `window` seconds of a run."""
+
+    completed: int
+    missed: int
+    longest: int | None
+    bound: int | None
+    """The largest that was promised, in nanoseconds; None: nothing was."""
+    promised: bool
+    """Whether it was guaranteed all the time."""
+    missed_though_promised: int
+    why_not: tuple[str, ...]
+    """Where it was not guaranteed: the states, with their reasons."""
+    now: int | None
+    """The bound by all that was seen, in nanoseconds; None: nothing is promised in the end."""
+    stolen: float
+    """Seconds for which the host took processors away meanwhile."""
+
+    @property
+    def exceeded(self) -> int:
+        """By how many nanoseconds the longest latency is above every bound that was promised, where
+        a message that was promised one may have taken so long.
+        """
+        if self.bound is None or self.longest is None:
+            return 0
+        broken = self.promised or self.missed_though_promised > 0
+        return max(0, self.longest - self.bound) if broken else 0
+
+    @property
+    def by_host(self) -> bool:
+        """Whether the host took at least the time by which the bound was exceeded."""
+        return 0 < self.exceeded <= self.stolen * 1e9
+
+    @property
+    def learnt(self) -> bool:
+        """Whether the manager has seen since that something takes longer than it knew."""
+        return self.now is None or self.longest is None or self.now >= self.longest
+
+    @property
+    def explained(self) -> bool:
+        """Whether a latency above its bound has a known cause."""
+        return not self.exceeded or self.by_host or self.learnt
+
+
+def levels(looks: Sequence[Look]) -> list[tuple[int, int, int]]:
+    """Of each level of the load: the processes, and how many messages were completed and missed."""
+    found = []
+    for processes, group in itertools.groupby(looks, lambda look: look.processes):
+        of_level = list(group)
+        first, last = of_level[0], of_level[-1]
+        found.append((processes, last.completed - first.completed, last.missed - first.missed))
+    return found
+
+
+def fate(looks: Sequence[Look], window: float) -> Fate:
+    """How the chain fared in the last `window` seconds, which the longest latency is of."""
+    end = looks[-1]
+    counted = [look for look in looks if look.time >= end.time - window]
+    begin = counted[0]
+    promised = [look for look in counted if look.state == "guaranteed"]
+    others = (look for look in counted if look.state != "guaranteed")
+    return Fate(
+        completed=end.completed - begin.completed,
+        missed=end.missed - begin.missed,
+        longest=end.longest,
+        bound=max((look.bound for look in promised if look.bound is not None), default=None),
+        promised=len(promised) == len(counted),
+        missed_though_promised=sum(
+            after.missed - before.missed
+            for before, after in itertools.pairwise(counted)
+            if before.state == after.state == "guaranteed"
+        ),
+        why_not=tuple(dict.fromkeys(f"{look.state}: {look.reason}" for look in others)),
+        now=end.bound if end.state == "guaranteed" else None,
+        stolen=end.stolen - begin.stolen,
+    )
+
+
+def goals(model: Model) -> dict[str, Goal]:
+    """The goals of the model's chains by their names, the most important first."""
+    nodes = {callback.id: callback.node for callback in model.callbacks}
+    chains = [chain for chain in model.chains if chain.goal is not None]
+    return {
+        chain.id: Goal(nodes[chain.callbacks[0]], nodes[chain.callbacks[-1]], chain.goal / 1e6)
+        for chain in sorted(chains, key=lambda one: one.rank or len(chains) + 1)
+        if chain.goal is not None
+    }
+
+
+def by_default(robot: Json, wanted: dict[str, Goal]) -> Run:
+    """Raises the load until messages are late, or to the last level, and goes on with it. UserError
+    if the robot cannot be run.
+    """
+    cores = len(os.sched_getaffinity(0))
+    return _run(robot, wanted, BY_DEFAULT, [cores * level for level in LEVELS])
+
+
+def managed(robot: Json, wanted: dict[str, Goal], processes: int) -> Run:
+    """Under `takt manage`, beside so many processes from the moment at which all chains are
+    guaranteed, or have had time enough to be. UserError if the robot cannot be run.
+    """
+    return _run(robot, wanted, MANAGED, [processes])
+
+
+def _run(robot: Json, wanted: dict[str, Goal], way: Way, loads: list[int]) -> Run:
+    with trial(robot, wanted, way, period=PERIOD) as running:
+        watcher = _Watcher(running, list(wanted))
+        watcher.wait_until(lambda: watcher.seen() >= SEEN, must=True)
+        if way.managed:
+            watcher.wait_until(watcher.guaranteed, must=False)
+        with competing_load() as raise_to:
+            watcher.watch(loads, raise_to)
+    return Run(way.name, watcher.window, watcher.looks)
+
+
+class _Watcher:
+    """Looks at a running trial."""
+
+    def __init__(self, running: Trial, chains: list[str]) -> None:
+        self._running, self._chains = running, chains
+        self._now: dict[str, Look] = {}
+        self.window = 0.0
+        self.looks: dict[str, list[Look]] = {chain: [] for chain in chains}
+
+    def seen(self) -> int:
+        """The messages of the chain of which the fewest were completed."""
+        return min((look.completed for look in self._now.values()), default=0)
+
+    def guaranteed(self) -> bool:
+        return all(look.state == "guaranteed" for look in self._now.values())
+
+    def wait_until(self, reached: Callable[[], bool], *, must: bool) -> None:
+        """Looks until it is, or patience ends: then UserError, if it must be."""
+        deadline = time.monotonic() + PATIENCE
+        while not reached():
+            if time.monotonic() > deadline:
+                if must:
+                    raise UserError(
+                        f"{self._running.way.name}: the robot's chains were not seen "
+                        f"{SEEN} times within {PATIENCE:.0f} s"
+                    )
+                return
+            self._look(0)
+
+    def watch(self, loads: list[int], raise_to: Raise) -> None:
+        """Goes from level to level until messages are late, and then stays for the window."""
+        for processes in loads:
+            raise_to(processes)
+            self._look(processes)
+            self._keep()
+            begin = dict(self._now)
+            is_last = processes == loads[-1]
+            while (passed := self._passed(begin)) < self.window:
+                if passed >= STEP and not is_last and self._missed_since(begin) < ENOUGH:
+                    break
+                self._look(processes)
+                self._keep()
+            else:
+                return
+
+    def _passed(self, begin: dict[str, Look]) -> float:
+        first = self._chains[0]
+        return self._now[first].time - begin[first].time
+
+    def _missed_since(self, begin: dict[str, Look]) -> int:
+        return sum(self._now[chain].missed - begin[chain].missed for chain in self._chains)
+
+    def _keep(self) -> None:
+        for chain, look in self._now.items():
+            self.looks[chain].append(look)
+
+    def _look(self, processes: int) -> None:
+        """Waits a moment, and then until the manager answers."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            time.sleep(LOOK)
+            self._running.check()
+            status = self._running.status()
+            if status is not None:
+                break
+            if time.monotonic() > deadline:
+                raise UserError(
+                    f"{self._running.way.name}: takt manage has not answered for {PATIENCE:.0f} s"
+                )
+        self.window = status["window"] / 1e9
+        known = {one["id"]: one for one in status["chains"]}
+        for chain in self._chains:
+            self._now[chain] = _look(known.get(chain), self._now.get(chain), processes)
+
+
+def _look(said: Json | None, former: Look | None, processes: int) -> Look:
+    """A chain that is not in the manager's model at the moment has the figures that it had."""
+    said = said or {"state": "unmanaged", "reason": "it was not seen yet", "bound": None}
+    measured = said.get("measured") or {}
+    return Look(
+        time=time.monotonic(),
+        processes=processes,
+        completed=measured.get("total", former.completed if former else 0),
+        missed=measured.get("missed", former.missed if former else 0),
+        longest=measured.get("max"),
+        state=said["state"],
+        reason=said["reason"],
+        bound=said["bound"],
+        stolen=machine.stolen(),
+    )
+
+
+def unreserved(model: Model) -> Json:
+    """The model as a robot whose executors have no reservations."""
+    free: Json = json.loads(model.model_dump_json(by_alias=True, exclude_unset=True))
+    for executor in free["executors"]:
+        executor["supply"] = {"kind": "dedicated"}
+    return free

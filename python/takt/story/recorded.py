@@ -1,0 +1,179 @@
+"""A robot that ran as real ROS 2 processes, was recorded, and judged by what was recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import takt_native
+from takt import documents, files, flow, inputs, lifeline, losses, pipeline, verdict
+from takt.documents import Chain
+from takt.errors import UserError
+from takt.story import machine
+from takt.verdict import Verdict
+
+Json = dict[str, Any]
+
+LAST_LINES = 3
+"""Of what a command said, where it failed."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a recording of the robot shows."""
+
+    trace: Path
+    evaluation: inputs.Evaluation
+    verdicts: list[Verdict]
+    latencies: dict[str, list[int]]
+    """Of the instances of each chain that were followed to their end, in nanoseconds."""
+    refusals: dict[str, str]
+    """Why the kernel did not grant the reservations of executors, by their names."""
+    stolen: float
+    """Seconds for which the host of a virtual machine took processors away meanwhile."""
+
+    @property
+    def lost(self) -> str:
+        """What the recording lacks, in words; empty: nothing."""
+        assert self.evaluation.measurement is not None
+        return losses.in_words(self.evaluation.measurement.losses)
+
+    def late(self, chain: Chain) -> int:
+        """How many instances took longer than the chain's goal."""
+        goal = chain.goal
+        return 0 if goal is None else sum(one > goal for one in self.latencies[chain.id])
+
+    def is_by_host(self, judged: Verdict) -> bool:
+        """Whether the chain took longer than its bound, and the host took at least that time."""
+        return judged.status is verdict.Status.VIOLATED and self.excess(judged) <= round(
+            self.stolen * 1e9
+        )
+
+    def is_inexplicable(self, judged: Verdict) -> bool:
+        """Whether the chain took longer than its bound, and nothing that was measured says why."""
+        return judged.inexplicable and not self.is_by_host(judged)
+
+    @staticmethod
+    def excess(judged: Verdict) -> int:
+        """By how many nanoseconds the chain took longer than its bound; 0: it did not."""
+        bound = judged.bound.bound if judged.bound else None
+        longest = judged.measured.max if judged.measured else None
+        return 0 if bound is None or longest is None else max(0, longest - bound)
+
+    def latest(self) -> Chain:
+        """The chain with a goal whose longest latency is the largest multiple of it. There is a
+        chain with a goal.
+        """
+        chains = [chain for chain in self.evaluation.model.chains if chain.goal]
+        return max(chains, key=lambda one: max(self.latencies[one.id], default=0) / (one.goal or 1))
+
+    def why(self, chain: Chain) -> str | None:
+        """What took most of the time of the chain's worst message, in one sentence, as takt flow
+        --why worst says it; None: no message of it was followed.
+        """
+        nodes = {callback.id: callback.node for callback in self.evaluation.model.callbacks}
+        ends = {"from": nodes[chain.callbacks[0]], "to": nodes[chain.callbacks[-1]]}
+        try:
+            document = pipeline.flow([str(self.trace)], ends)
+        except takt_native.InputError:
+            return None  # a node sent nothing in this recording
+        found = flow.find_instance(document, "worst")
+        return flow.cause(*found) if found else None
+
+
+def record(
+    robot: Json, seconds: float, folder: Path, expected: inputs.ModelText | None = None
+) -> Recorded:
+    """Runs the model `robot` for so long, records it, and judges it by the model that is expected
+    of it, or else by that of the recording. The folder, which is made anew, gets the trace and the
+    documents. UserError if the robot cannot be run or recorded.
+    """
+    trace = folder / "trace"
+    clear(folder)
+    folder.mkdir(parents=True)
+    before = machine.stolen()
+    ran = _run(json.dumps(robot), seconds, trace)
+    stolen = machine.stolen() - before
+    given = inputs.Given(traces=[str(trace)], model=expected or _model(robot, trace))
+    given.measurement, latencies = _measured(given)
+    evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
+    assert evaluation.measurement is not None
+    verdicts = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
+    for name, content in (
+        ("model.json", evaluation.text.text + "\n"),
+        ("bounds.json", documents.to_json(evaluation.bounds)),
+        ("measurement.json", documents.to_json(evaluation.measurement)),
+    ):
+        files.write_text(str(folder / name), content)
+    refusals = {one["id"]: one["refusal"] for one in ran["executors"] if one["refusal"]}
+    return Recorded(trace, evaluation, verdicts, latencies, refusals, stolen)
+
+
+def clear(folder: Path) -> None:
+    """Removes the folder of an earlier record(), and nothing else that may be in its place. Raises
+    UserError.
+    """
+    if not folder.exists():
+        return
+    # LTTng's domains are folders of a trace that takt record wrote.
+    if not any((folder / "trace" / "ust").rglob("metadata")):
+        raise UserError(f"{folder}: has no trace of a demo; name another place with --output")
+    shutil.rmtree(folder)
+
+
+def _run(robot: str, seconds: float, trace: Path) -> Json:
+    """Records a run, and returns its takt/run document."""
+    takt = [sys.executable, "-m", "takt"]
+    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+        model, log = Path(folder) / "model.json", Path(folder) / "log"
+        model.write_text(robot, encoding="utf-8")
+        run = [*takt, "run", str(model), "--duration", f"{seconds:g}", "--json"]
+        with log.open("w") as said:
+            done = subprocess.run(
+                lifeline.bound([*takt, "record", "-o", str(trace), "--", *run], signal.SIGTERM),
+                stdout=subprocess.PIPE,
+                stderr=said,
+                check=False,
+            )
+        if done.returncode != 0:
+            words = log.read_text(errors="replace").strip().splitlines()[-LAST_LINES:]
+            raise UserError("the robot could not be recorded: " + " / ".join(words))
+    ran: Json = json.loads(done.stdout)
+    return ran
+
+
+def _model(robot: Json, trace: Path) -> inputs.ModelText:
+    """The model that the trace shows, with the robot's chains and goals."""
+    options = {
+        "chains_from": json.dumps(robot),
+        "name": f"{robot.get('name') or 'model'}, as recorded",
+    }
+    made = pipeline.synthesize([str(trace)], options)
+    return inputs.ModelText(json.dumps(made, indent=1), "model.json")
+
+
+def _measured(given: inputs.Given) -> tuple[documents.Measurement, dict[str, list[int]]]:
+    """What the traces say of the model, and the latencies of each chain, from one pass."""
+    assert given.model is not None
+    with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+        index, measurement = pipeline.store_view(given.traces, *given.model, folder)
+
+        def column(name: str) -> array[int]:
+            return array("q", takt_native.read_column(folder, "instances", name))
+
+        found: dict[str, list[int]] = {chain["name"]: [] for chain in index["chains"]}
+        names = list(found)
+        for chain, ending, latency in zip(
+            column("chain"), column("ending"), column("latency"), strict=True
+        ):
+            if ending < 0:  # followed to its end
+                found[names[chain]].append(latency)
+    return measurement, found
