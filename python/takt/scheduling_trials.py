@@ -103,9 +103,11 @@ def trial(
     *,
     period: str = "6s",
     surges: Sequence[str] = (),
+    nodes: Path | None = None,
 ) -> Iterator[Trial]:
     """Runs the model while the body runs. The first goal is the most important one; `period` is how
-    often the manager decides. The programs end with this process, however it ends.
+    often the manager decides. `nodes`: the file for what the nodes themselves say of each message.
+    The programs end with this process, however it ends.
     """
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         document, wanted = Path(folder) / "model.json", Path(folder) / "goals.yaml"
@@ -114,6 +116,7 @@ def trial(
         run = [*TAKT, "run", str(document)]
         for surge in surges:
             run += ["--surge", surge]
+        run += ["--log", str(nodes)] if nodes is not None else []
         manage = [*TAKT, "manage", "--goals", str(wanted)]
         manage += [] if way.managed else ["--dry-run"]
         environment = os.environ | loopback.environment() | {"XDG_RUNTIME_DIR": folder}

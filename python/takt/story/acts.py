@@ -49,7 +49,7 @@ class Story:
         chain = self._chain = before.latest()
         self._chapter("Is it late?")
         self._tell(sentences.lateness(before, chain))
-        self._chapter("Why?")
+        self._chapter("Why?" if before.late(chain) else "Where does its time go?")
         self._tell(before.why(chain), *sentences.above_its_bound(before))
 
     def improve(self) -> None:
@@ -57,10 +57,11 @@ class Story:
         before = self._recordings[AS_IT_IS]
         self._chapter("What helps?")
         self._proposal = proposal.find(before.evaluation, self._chain)
-        self._tell(sentences.proposed(self._proposal, self._chain))
+        now = proposal.bound_of(before.evaluation, self._chain)
+        self._tell(sentences.proposed(self._proposal, self._chain, now))
         if self._proposal is not None:
-            change = self._proposal.change
-            self._robot = proposal.applied(self._robot, change, before.evaluation.model)
+            model = before.evaluation.model
+            self._robot = proposal.applied(self._robot, self._proposal, model)
         reserve = self._privilege.state is State.OK
         planned = self._plan = proposal.plan(before.evaluation, self._proposal, reserve=reserve)
         self._tell(sentences.planned(planned, None if reserve else self._privilege.detail))
@@ -85,13 +86,17 @@ class Story:
         wanted = beside_load.goals(self._recordings[AS_IT_IS].evaluation.model)
         try:
             console.say("Running it beside processes that only compute, by the default scheduler")
-            run = self._runs[BY_DEFAULT] = beside_load.by_default(self._robot, wanted)
+            run = self._runs[BY_DEFAULT] = beside_load.by_default(
+                self._robot, wanted, self._output / "by_default" / "nodes.jsonl"
+            )
             self._tell(*sentences.by_default(run))
             if self._privilege.state is not State.OK:
                 self._tell("takt manage is left out, for the same reason as reservations.")
                 return
             console.say(f"Running it beside {run.processes} of them, under takt manage")
-            managed = self._runs[MANAGED] = beside_load.managed(self._robot, wanted, run.processes)
+            managed = self._runs[MANAGED] = beside_load.managed(
+                self._robot, wanted, run.processes, self._output / "managed" / "nodes.jsonl"
+            )
         except UserError as reason:
             self._tell(f"This could not be shown here: {reason}.")
             return

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from takt.competing_load import Raise, competing_load
@@ -44,7 +45,7 @@ class Look:
     """What the manager says of a chain at a moment."""
 
     time: float
-    """In seconds; only differences count."""
+    """In seconds of CLOCK_MONOTONIC."""
     processes: int
     """The load."""
     completed: int
@@ -88,13 +89,17 @@ class Run:
 
 @dataclass(frozen=True)
 class Fate:
-    """How a chain fared in the last `window` seconds of a run."""
+    """How a chain fared at the end of a run."""
 
+    seconds: float
+    """How long that was."""
     completed: int
     missed: int
     longest: int | None
     bound: int | None
     """The largest that was promised, in nanoseconds; None: nothing was."""
+    least_bound: int | None
+    """The smallest: a message that took longer may have been promised it."""
     promised: bool
     """Whether it was guaranteed all the time."""
     missed_though_promised: int
@@ -107,13 +112,13 @@ class Fate:
 
     @property
     def exceeded(self) -> int:
-        """By how many nanoseconds the longest latency is above every bound that was promised, where
-        a message that was promised one may have taken so long.
+        """By how many nanoseconds the longest latency is above a bound that was promised, where a
+        message that was promised one may have taken so long.
         """
-        if self.bound is None or self.longest is None:
+        if self.least_bound is None or self.longest is None:
             return 0
         broken = self.promised or self.missed_though_promised > 0
-        return max(0, self.longest - self.bound) if broken else 0
+        return max(0, self.longest - self.least_bound) if broken else 0
 
     @property
     def by_host(self) -> bool:
@@ -142,17 +147,23 @@ def levels(looks: Sequence[Look]) -> list[tuple[int, int, int]]:
 
 
 def fate(looks: Sequence[Look], window: float) -> Fate:
-    """How the chain fared in the last `window` seconds, which the longest latency is of."""
+    """How the chain fared in the last `window` seconds, which the last look's longest latency is
+    of.
+    """
     end = looks[-1]
-    counted = [look for look in looks if look.time >= end.time - window]
+    # The manager's window ends when it answers, a moment before the look.
+    counted = [look for look in looks if look.time >= end.time - window + LOOK]
     begin = counted[0]
     promised = [look for look in counted if look.state == "guaranteed"]
+    bounds = [look.bound for look in promised if look.bound is not None]
     others = (look for look in counted if look.state != "guaranteed")
     return Fate(
+        seconds=end.time - begin.time,
         completed=end.completed - begin.completed,
         missed=end.missed - begin.missed,
         longest=end.longest,
-        bound=max((look.bound for look in promised if look.bound is not None), default=None),
+        bound=max(bounds, default=None),
+        least_bound=min(bounds, default=None),
         promised=len(promised) == len(counted),
         missed_though_promised=sum(
             after.missed - before.missed
@@ -176,23 +187,25 @@ def goals(model: Model) -> dict[str, Goal]:
     }
 
 
-def by_default(robot: Json, wanted: dict[str, Goal]) -> Run:
-    """Raises the load until messages are late, or to the last level, and goes on with it. UserError
-    if the robot cannot be run.
+def by_default(robot: Json, wanted: dict[str, Goal], nodes: Path) -> Run:
+    """Raises the load until messages are late, or to the last level, and goes on with it. The file
+    `nodes` gets what the nodes themselves say of each message. UserError if the robot cannot be
+    run.
     """
     cores = len(os.sched_getaffinity(0))
-    return _run(robot, wanted, BY_DEFAULT, [cores * level for level in LEVELS])
+    return _run(robot, wanted, BY_DEFAULT, [cores * level for level in LEVELS], nodes)
 
 
-def managed(robot: Json, wanted: dict[str, Goal], processes: int) -> Run:
+def managed(robot: Json, wanted: dict[str, Goal], processes: int, nodes: Path) -> Run:
     """Under `takt manage`, beside so many processes from the moment at which all chains are
-    guaranteed, or have had time enough to be. UserError if the robot cannot be run.
+    guaranteed, or have had time enough to be; else as by_default().
     """
-    return _run(robot, wanted, MANAGED, [processes])
+    return _run(robot, wanted, MANAGED, [processes], nodes)
 
 
-def _run(robot: Json, wanted: dict[str, Goal], way: Way, loads: list[int]) -> Run:
-    with trial(robot, wanted, way, period=PERIOD) as running:
+def _run(robot: Json, wanted: dict[str, Goal], way: Way, loads: list[int], nodes: Path) -> Run:
+    nodes.parent.mkdir(parents=True, exist_ok=True)
+    with trial(robot, wanted, way, period=PERIOD, nodes=nodes.absolute()) as running:
         watcher = _Watcher(running, list(wanted))
         watcher.wait_until(lambda: watcher.seen() >= SEEN, must=True)
         if way.managed:

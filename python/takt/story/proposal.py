@@ -1,25 +1,22 @@
-"""The one change of a robot that helps its latest chain, found in what was recorded of it."""
+"""What helps the latest chain of a robot, found in what was recorded of it."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import takt_native
 from takt import pipeline
 from takt.assumptions import influencing
 from takt.commands.budget import CAPACITY
 from takt.documents import Bounds, Callback, Chain, Model
 from takt.inputs import Evaluation, ModelText
-from takt.names import executor_labels, labels
+from takt.names import labels
 
 Json = dict[str, Any]
-
-CHANGE = re.compile(r"(?P<verb>\w+)\((?P<of>.*)\)(?:=(?P<value>.*))?")
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Proposal:
     before: int | None
     """The bound of the chain without the change; None: there is none."""
     bound: int
-    """With it, in nanoseconds."""
+    """With it, in nanoseconds. Either counts on a processor for each executor."""
     goal: int
 
     @property
@@ -41,59 +38,44 @@ class Proposal:
         return self.bound <= self.goal
 
 
+def bound_of(evaluation: Evaluation, chain: Chain) -> int | None:
+    """The chain's bound as it is."""
+    return _bound(evaluation.bounds, chain)
+
+
 def find(evaluation: Evaluation, chain: Chain) -> Proposal | None:
-    """The cheapest change that brings the chain's bound within its goal, as remedies name it. If
-    there is none: the executor of its own for one callback that lowers the bound most, if any does.
+    """The executor of its own for one callback that lowers the chain's bound most. None: there is
+    no such callback, or the bound is within the goal.
     """
-    text, source = evaluation.text
-    before = _bound(evaluation.bounds, chain)
-    goal = chain.goal or 0
-    found = takt_native.remedy(text, source, evaluation.analysis, chain.id)
-    if found is None:
-        found = min(_splits(evaluation, chain), key=lambda one: one[1], default=None)
-        if found is not None and before is not None and found[1] >= before:
-            found = None
-    if found is None:
+    before, goal = bound_of(evaluation, chain), chain.goal or 0
+    if before is not None and before <= goal:
         return None
-    change, bound = found
-    return Proposal(change, in_words(change, evaluation.model), before, bound, goal)
+    names = labels(evaluation.model.callbacks)
+    found = (
+        Proposal(change, f"an executor of its own for {names[moved.id]}", before, bound, goal)
+        for moved, change, bound in _splits(evaluation, chain)
+        if before is None or bound < before
+    )
+    return min(found, key=lambda one: one.bound, default=None)
 
 
-def _splits(evaluation: Evaluation, chain: Chain) -> Iterator[tuple[str, int]]:
-    """Each executor of its own that a callback could get, with the chain's bound then."""
+def _splits(evaluation: Evaluation, chain: Chain) -> Iterator[tuple[Callback, str, int]]:
+    """Each callback that could get an executor of its own, with the chain's bound then."""
     text, source = evaluation.text
     involved = influencing(evaluation.model, chain.callbacks)
+    together = Counter(callback.executor for callback in evaluation.model.callbacks)
     for callback in evaluation.model.callbacks:
-        if callback.executor not in involved:
+        if callback.executor not in involved or together[callback.executor] == 1:
             continue
         change = f"split({callback.id})"
         changed = pipeline.change(text, source, change)
         bound = _bound(pipeline.analyze(changed, source, evaluation.analysis), chain)
         if bound is not None:
-            yield change, bound
+            yield callback, change, bound
 
 
 def _bound(bounds: Bounds, chain: Chain) -> int | None:
     return next(one.bound for one in bounds.chains if one.id == chain.id)
-
-
-def in_words(change: str, model: Model) -> str:
-    """The change as an owner would make it."""
-    parts = CHANGE.fullmatch(change)
-    if parts is None:
-        return change
-    of, value = parts["of"], parts["value"]
-    callback = labels(model.callbacks).get(of, of)
-    executor = executor_labels(model).get(of, of)
-    match parts["verb"]:
-        case "split":
-            return f"an executor of its own for {callback}"
-        case "executor":
-            return f"an executor of kind {value} for {executor}"
-        case "priority":
-            return f"priority {value} for {callback}"
-        case _:
-            return change
 
 
 @dataclass(frozen=True)
@@ -101,7 +83,8 @@ class Allowance:
     """By how much a robot may do worse than it was recorded to, while its bounds hold."""
 
     percent: int
-    """Callbacks and executors take so much longer."""
+    extra: int
+    """Callbacks, and executors around them, take so much longer, and this many nanoseconds."""
     delay: int
     """Messages between executors take as long as this, in nanoseconds, or as the longest took."""
 
@@ -110,7 +93,7 @@ class Allowance:
         made = json.loads(model.text)
 
         def longer(times: list[int]) -> list[int]:
-            return [-(-time * (100 + self.percent) // 100) for time in times]
+            return [-(-time * (100 + self.percent) // 100) + self.extra for time in times]
 
         for executor in made["executors"]:
             executor["overhead"] = longer(executor["overhead"])
@@ -123,7 +106,11 @@ class Allowance:
         return ModelText(json.dumps(made), model.source)
 
 
-ALLOWANCES = (Allowance(20, 20_000_000), Allowance(5, 0))
+ALLOWANCES = (
+    Allowance(20, 500_000, 20_000_000),
+    Allowance(10, 500_000, 10_000_000),
+    Allowance(5, 0, 0),
+)
 """The most room first."""
 
 
@@ -163,16 +150,13 @@ def _plan(model: ModelText, allowance: Allowance, budget: Json | None) -> Plan:
     return Plan(model, allowance, budget, pipeline.analyze(*model))
 
 
-def applied(robot: Json, change: str, recorded: Model) -> Json:
-    """The robot with a change that names a callback by the id that it has in the recorded model.
-    Raises takt_native.InputError.
+def applied(robot: Json, change: Proposal, recorded: Model) -> Json:
+    """The robot with a change of the recorded model, whose callbacks have other ids. Raises
+    takt_native.InputError.
     """
-    parts = CHANGE.fullmatch(change)
-    by_id = {callback.id: callback for callback in recorded.callbacks}
-    if parts is not None and parts["of"] in by_id:
-        start, end = parts.span("of")
-        change = change[:start] + _own_id(robot, by_id[parts["of"]]) + change[end:]
-    made: Json = json.loads(pipeline.change(json.dumps(robot), "the robot", change))
+    moved = next(one for one in recorded.callbacks if change.change == f"split({one.id})")
+    text = f"split({_own_id(robot, moved)})"
+    made: Json = json.loads(pipeline.change(json.dumps(robot), "the robot", text))
     return made
 
 

@@ -81,25 +81,23 @@ def _by_host(stolen: float) -> str:
     )
 
 
-def proposed(proposal: Proposal | None, chain: Chain) -> str:
-    """The change that was found."""
-    if proposal is None:
+def proposed(proposal: Proposal | None, chain: Chain, now: int | None) -> str:
+    """The change that was found. `now`: the chain's bound without it."""
+    processors = "if each executor has a processor whenever it needs one"
+    goal = duration(chain.goal)
+    if proposal is None and now is not None and now <= (chain.goal or 0):
         return (
-            f"{chain.id}: the analysis finds no single change of priorities or executors that "
-            "lowers its bound."
+            f"{chain.id} takes at most {duration(now)}, within {goal}, {processors}: the robot may "
+            "stay as it is."
         )
-    if proposal.suffices:
-        meaning = f"within {duration(proposal.goal)}"
-    else:
-        meaning = (
-            f"which is still above {duration(proposal.goal)} by what was recorded here, but no "
-            "other single change is better"
-        )
-    now = duration(proposal.before) if proposal.before is not None else "none"
+    if proposal is None:
+        return f"{chain.id}: no executor of its own for a callback lowers its bound."
+    meaning = f"within {goal}"
+    if not proposal.suffices:
+        meaning = f"above {goal} still, by what was recorded here, but lower than with any other"
     return (
         f"{proposal.text[0].upper()}{proposal.text[1:]}. {chain.id} then takes at most "
-        f"{duration(proposal.bound)}, {meaning}, if each executor has a processor whenever it "
-        f"needs one. Its bound now: {now}."
+        f"{duration(proposal.bound)}, {meaning}, {processors}. Its bound now: {duration(now)}."
     )
 
 
@@ -108,9 +106,11 @@ def planned(plan: Plan, privilege: str | None) -> str:
     there may be none; None: there may.
     """
     model, said = plan.model.parsed(), plan.budget
-    room = f"With room for callbacks that run {plan.allowance.percent} % longer than recorded"
-    if plan.allowance.delay:
-        room += f", and messages that take up to {duration(plan.allowance.delay)}"
+    allowance = plan.allowance
+    extra = f" and {duration(allowance.extra)}" if allowance.extra else ""
+    room = f"With room for callbacks that run {allowance.percent} %{extra} longer than recorded"
+    if allowance.delay:
+        room += f", and messages that take up to {duration(allowance.delay)}"
     bounds = ", ".join(
         f"{chain.id} takes at most {duration(chain.bound)}"
         for chain in plan.bounds.chains
@@ -181,7 +181,7 @@ def by_default(run: Run) -> Iterator[str]:
 
 def managed(chain: str, one: Fate, run: Run) -> Iterator[str]:
     """How a chain fared under takt manage."""
-    window, number = f"{run.window:.0f} s", count(one.completed, "message")
+    window, number = f"{one.seconds:.0f} s", count(one.completed, "message")
     beside = f"beside {count(run.processes, 'process', 'processes')}"
     missed = f"{one.missed} of {number} late" if one.missed else f"none of {number} late"
     if one.longest is None:
@@ -195,7 +195,7 @@ def managed(chain: str, one: Fate, run: Run) -> Iterator[str]:
         yield f"It was guaranteed all the time: at most {duration(one.bound)}."
     elif one.promised:
         yield (
-            f"That is {duration(one.exceeded)} above the {duration(one.bound)} that was "
+            f"That is {duration(one.exceeded)} above the {duration(one.least_bound)} that was "
             f"guaranteed{_cause(one)}."
         )
     else:
