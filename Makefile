@@ -45,14 +45,14 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
 # What the demo runs, without tests: steps are those that are left to do.
-demo: setup build/release/build.ninja  ## record, model, bound and report the Autoware reference system
+demo: setup build/release/build.ninja  ## a robot that is late: why, what helps, and what keeps it so beside a load
 	@$(environment); \
 	steps=$$(cmake --build --preset release --target takt_demo -- -n | grep -c '^\[' || true); \
 	if [ "$$steps" -gt 10 ]; then \
 	  echo "demo: building what it runs, $$steps steps: about $$(((steps * 3 / 2) / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
 	fi; \
 	cmake --build --preset release --target takt_demo; \
-	echo "demo: running it; done in two minutes"; \
+	echo "demo: running it; done in a minute and a half"; \
 	./takt demo
 
 man: build  ## shell completion and manual pages, below build/share

@@ -170,8 +170,8 @@ def test_the_same_commit_gives_the_same_bytes(wheel: Path, tmp_path: Path) -> No
 
 def test_the_demo_runs_in_a_clean_environment(clean: Environment, tmp_path: Path) -> None:
     output = clean.run("takt", "demo", cwd=tmp_path)
-    assert "lidar to collision estimate" in output
-    assert (tmp_path / "takt-demo" / "bounds.json").exists()
+    assert "An executor of its own for /map_saver" in output
+    assert (tmp_path / "takt-demo" / "demo.json").exists()
 
 
 def test_every_step_from_a_recording_to_a_report_works(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def look(time: float, completed: int, **fields: Any) -> Look:
 
 def managed(*looks: Look) -> str:
     """What is said of these looks at a run under takt manage."""
-    run = Run("takt manage", WINDOW, {"pilot": list(looks)})
+    run = Run("takt manage", WINDOW, {"pilot": list(looks)}, {})
     return "\n".join(sentences.managed("pilot", fate(looks, WINDOW), run))
 
 
@@ -108,15 +109,22 @@ def test_an_exceeded_bound_has_its_cause_or_none(
         assert "60 ms above the 100 ms that was guaranteed" in said
 
 
+def test_what_the_manager_learns_a_moment_later_counts() -> None:
+    looks = [look(0.5, 0), look(10, 98, longest=160 * MS)]
+    assert not fate(looks, WINDOW).explained
+    assert fate(looks, WINDOW, look(12.5, 120, bound=170 * MS)).explained
+    assert not fate(looks, WINDOW, look(12.5, 120, bound=159 * MS)).explained
+
+
 def test_default_scheduler_that_is_never_late_is_not_said_to_be() -> None:
-    run = Run("default scheduler", WINDOW, {"pilot": [look(0.5, 0), look(10, 98)]})
+    run = Run("default scheduler", WINDOW, {"pilot": [look(0.5, 0), look(10, 98)]}, {})
     said = "\n".join(sentences.by_default(run))
     assert "beside 8 processes 0 of 98 late" in said
     assert "this machine serves the robot in time beside 8 processes" in said
 
 
 def test_default_scheduler_that_is_late() -> None:
-    run = Run("default scheduler", WINDOW, {"pilot": [look(0.5, 0), look(10, 98, missed=90)]})
+    run = Run("default scheduler", WINDOW, {"pilot": [look(0.5, 0), look(10, 98, missed=90)]}, {})
     said = "\n".join(sentences.by_default(run))
     assert "beside 8 processes 90 of 98 late" in said
     assert "in time" not in said
@@ -278,7 +286,8 @@ def recorded(
     evaluation = Evaluation(text, parsed, limits, seen, "combined", "robot", ())
     judged = verdict.judge(parsed, limits, seen)
     latencies = {chain.id: [chain.max or 0] for chain in seen.chains}
-    return Recorded(Path("trace"), evaluation, judged, latencies, {}, stolen)
+    unfinished: dict[str, dict[str, int]] = {chain.id: {} for chain in seen.chains}
+    return Recorded(Path("trace"), evaluation, judged, latencies, unfinished, {}, stolen)
 
 
 def slow(milliseconds: int) -> dict[str, Any]:
@@ -288,14 +297,17 @@ def slow(milliseconds: int) -> dict[str, Any]:
 def test_late_messages_are_counted_by_the_goal() -> None:
     one = recorded()
     chain = one.evaluation.model.chains[0]
-    late = Recorded(one.trace, one.evaluation, one.verdicts, {chain.id: [79 * MS, 81 * MS]}, {}, 0)
+
+    def said(changed: Recorded) -> str:
+        return "\n".join(sentences.lateness(changed, chain))
+
+    late = replace(one, latencies={chain.id: [79 * MS, 81 * MS]})
     assert late.late(chain) == 1
-    assert "1 of 2 messages took longer than 80 ms. The longest took 81 ms" in (
-        sentences.lateness(late, chain)
-    )
-    assert "none of 1 message took longer" in sentences.lateness(one, chain)
-    nothing = Recorded(one.trace, one.evaluation, one.verdicts, {chain.id: []}, {}, 0)
-    assert "no message was followed" in sentences.lateness(nothing, chain)
+    assert said(late) == "stop: 1 of 2 messages took longer than 80 ms. The longest took 81 ms."
+    assert "none of 1 message took longer" in said(one)
+    assert "no message was followed" in said(replace(one, latencies={chain.id: []}))
+    lost = replace(one, unfinished={chain.id: {"it was lost": 3}})
+    assert "stop: 3 more did not get to the end: it was lost." in said(lost)
 
 
 def test_a_kept_bound_is_said_to_be_kept() -> None:
@@ -343,8 +355,8 @@ def test_the_table_has_a_row_for_each_part_and_no_bound_that_nothing_promised() 
     chain = one.evaluation.model.chains[0]
     run = {chain.id: [look(0.5, 0), look(10, 98, missed=2)]}
     runs = {
-        "default": Run("default scheduler", WINDOW, run),
-        "managed": Run("takt manage", WINDOW, run),
+        "default": Run("default scheduler", WINDOW, run, {}),
+        "managed": Run("takt manage", WINDOW, run, {}),
     }
     rows = sentences.rows({"as it is": one}, runs, chain)
     assert rows == [

@@ -48,7 +48,7 @@ class Story:
         before = self._record(AS_IT_IS, "before", self._robot)
         chain = self._chain = before.latest()
         self._chapter("Is it late?")
-        self._tell(sentences.lateness(before, chain))
+        self._tell(*sentences.lateness(before, chain))
         self._chapter("Why?" if before.late(chain) else "Where does its time go?")
         self._tell(before.why(chain), *sentences.above_its_bound(before))
 
@@ -74,7 +74,7 @@ class Story:
         self._chapter("Done, and recorded again")
         self._show(sentences.table(self._rows(), self._chain), "")
         self._tell(
-            sentences.lateness(after, self._chain),
+            *sentences.lateness(after, self._chain),
             after.why(self._chain) if after.late(self._chain) else None,
             *sentences.refused(after),
             *sentences.kept(after),

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,14 @@ ENOUGH = 3
 """Messages that are late at a level which is not raised any more."""
 PERIOD = "1s"
 """How often the manager decides: it has learnt in seconds what it needs, and so does the reader."""
+AFTERWARDS = 2.5
+"""Seconds after which the manager has decided with all that was seen."""
 LOOK = 0.25
 """Seconds between two looks."""
 SEEN = 10
 """Messages of each chain before the load begins; the manager wants to see as many."""
+WAITED = 20
+"""Messages of each chain after the guarantee, before the load begins: more than queues hold."""
 PATIENCE = 20.0
 """Seconds for programs to come up and be seen, and once more to be guaranteed."""
 
@@ -71,6 +75,8 @@ class Run:
     """Seconds."""
     chains: dict[str, list[Look]]
     """From the moment at which the load began, with at least `window` seconds at its last level."""
+    afterwards: dict[str, Look]
+    """Of each chain, after the manager has decided once more, if that was waited for."""
 
     @property
     def processes(self) -> int:
@@ -79,12 +85,14 @@ class Run:
 
     def fates(self) -> dict[str, Fate]:
         """How each chain fared in the end."""
-        return {chain: fate(looks, self.window) for chain, looks in self.chains.items()}
+        return {
+            chain: fate(looks, self.window, self.afterwards.get(chain))
+            for chain, looks in self.chains.items()
+        }
 
     def document(self) -> Json:
         """For a file."""
-        looks = {chain: [asdict(one) for one in looks] for chain, looks in self.chains.items()}
-        return {"way": self.way, "window": self.window, "chains": looks}
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -146,10 +154,11 @@ def levels(looks: Sequence[Look]) -> list[tuple[int, int, int]]:
     return found
 
 
-def fate(looks: Sequence[Look], window: float) -> Fate:
+def fate(looks: Sequence[Look], window: float, afterwards: Look | None = None) -> Fate:
     """How the chain fared in the last `window` seconds, which the last look's longest latency is
     of.
     """
+    known = afterwards or looks[-1]
     end = looks[-1]
     # The manager's window ends when it answers, a moment before the look.
     counted = [look for look in looks if look.time >= end.time - window + LOOK]
@@ -171,7 +180,7 @@ def fate(looks: Sequence[Look], window: float) -> Fate:
             if before.state == after.state == "guaranteed"
         ),
         why_not=tuple(dict.fromkeys(f"{look.state}: {look.reason}" for look in others)),
-        now=end.bound if end.state == "guaranteed" else None,
+        now=known.bound if known.state == "guaranteed" else None,
         stolen=end.stolen - begin.stolen,
     )
 
@@ -210,9 +219,15 @@ def _run(robot: Json, wanted: dict[str, Goal], way: Way, loads: list[int], nodes
         watcher.wait_until(lambda: watcher.seen() >= SEEN, must=True)
         if way.managed:
             watcher.wait_until(watcher.guaranteed, must=False)
+            # What had waited before anything was promised is worked off.
+            enough = watcher.seen() + WAITED
+            watcher.wait_until(lambda: watcher.seen() >= enough, must=False)
         with competing_load() as raise_to:
             watcher.watch(loads, raise_to)
-    return Run(way.name, watcher.window, watcher.looks)
+            run = Run(way.name, watcher.window, watcher.looks, {})
+            if way.managed and any(one.exceeded for one in run.fates().values()):
+                run = replace(run, afterwards=watcher.after(AFTERWARDS))
+    return run
 
 
 class _Watcher:
@@ -259,6 +274,13 @@ class _Watcher:
                 self._keep()
             else:
                 return
+
+    def after(self, seconds: float) -> dict[str, Look]:
+        """The look at each chain after so long."""
+        begin = dict(self._now)
+        while self._passed(begin) < seconds:
+            self._look(begin[self._chains[0]].processes)
+        return dict(self._now)
 
     def _passed(self, begin: dict[str, Look]) -> float:
         first = self._chains[0]

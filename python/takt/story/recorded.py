@@ -22,6 +22,9 @@ from takt.verdict import Verdict
 
 Json = dict[str, Any]
 
+CUT_OFF = "the recording ended"
+"""How libtakt/viewer calls the reason for which the last instances have no end."""
+
 LAST_LINES = 3
 """Of what a command said, where it failed."""
 
@@ -35,6 +38,10 @@ class Recorded:
     verdicts: list[Verdict]
     latencies: dict[str, list[int]]
     """Of the instances of each chain that were followed to their end, in nanoseconds."""
+    unfinished: dict[str, dict[str, int]]
+    """How many instances of each chain did not reach its end, by reason; those that the end of the
+    recording cut off are left out.
+    """
     refusals: dict[str, str]
     """Why the kernel did not grant the reservations of executors, by their names."""
     stolen: float
@@ -103,7 +110,7 @@ def record(
     ran = _run(json.dumps(robot), seconds, trace)
     stolen = machine.stolen() - before
     given = inputs.Given(traces=[str(trace)], model=expected or _model(robot, trace))
-    given.measurement, latencies = _measured(given)
+    given.measurement, latencies, unfinished = _measured(given)
     evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
     assert evaluation.measurement is not None
     verdicts = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
@@ -114,7 +121,7 @@ def record(
     ):
         files.write_text(str(folder / name), content)
     refusals = {one["id"]: one["refusal"] for one in ran["executors"] if one["refusal"]}
-    return Recorded(trace, evaluation, verdicts, latencies, refusals, stolen)
+    return Recorded(trace, evaluation, verdicts, latencies, unfinished, refusals, stolen)
 
 
 def clear(folder: Path) -> None:
@@ -160,8 +167,13 @@ def _model(robot: Json, trace: Path) -> inputs.ModelText:
     return inputs.ModelText(json.dumps(made, indent=1), "model.json")
 
 
-def _measured(given: inputs.Given) -> tuple[documents.Measurement, dict[str, list[int]]]:
-    """What the traces say of the model, and the latencies of each chain, from one pass."""
+Measured = tuple[documents.Measurement, dict[str, list[int]], dict[str, dict[str, int]]]
+
+
+def _measured(given: inputs.Given) -> Measured:
+    """What the traces say of the model, and of each chain the latencies and why instances did not
+    reach its end, from one pass.
+    """
     assert given.model is not None
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         index, measurement = pipeline.store_view(given.traces, *given.model, folder)
@@ -174,6 +186,12 @@ def _measured(given: inputs.Given) -> tuple[documents.Measurement, dict[str, lis
         for chain, ending, latency in zip(
             column("chain"), column("ending"), column("latency"), strict=True
         ):
-            if ending < 0:  # followed to its end
+            if ending < 0:
                 found[names[chain]].append(latency)
-    return measurement, found
+    unfinished: dict[str, dict[str, int]] = {name: {} for name in names}
+    for view in index["chains"]:
+        reasons = unfinished[view["name"]]
+        for one in view["endings"]:
+            if one["reason"] != CUT_OFF:
+                reasons[one["reason"]] = reasons.get(one["reason"], 0) + one["count"]
+    return measurement, found, unfinished

@@ -11,7 +11,7 @@ from takt.assumptions import Finding, Standing, Subject
 from takt.documents import Chain
 from takt.formatting import NONE, count, duration
 from takt.names import executor_labels
-from takt.story.beside_load import Fate, Run, fate, levels
+from takt.story.beside_load import Fate, Run, levels
 from takt.story.proposal import Plan, Proposal
 from takt.story.recorded import Recorded
 from takt.tables import cell
@@ -40,18 +40,19 @@ def robot(model: Json) -> str:
     )
 
 
-def lateness(recorded: Recorded, chain: Chain) -> str:
+def lateness(recorded: Recorded, chain: Chain) -> Iterator[str]:
     """Whether the chain is late."""
     latencies, goal = recorded.latencies[chain.id], duration(chain.goal)
-    if not latencies:
-        return f"{chain.id}: no message was followed from end to end."
-    late, number = recorded.late(chain), count(len(latencies), "message")
-    longest = duration(max(latencies))
-    if late:
-        return (
-            f"{chain.id}: {late} of {number} took longer than {goal}. The longest took {longest}."
+    if latencies:
+        late, number = recorded.late(chain) or "none", count(len(latencies), "message")
+        yield (
+            f"{chain.id}: {late} of {number} took longer than {goal}. The longest took "
+            f"{duration(max(latencies))}."
         )
-    return f"{chain.id}: none of {number} took longer than {goal}. The longest took {longest}."
+    else:
+        yield f"{chain.id}: no message was followed from end to end."
+    for reason, number_of_it in recorded.unfinished[chain.id].items():
+        yield f"{chain.id}: {number_of_it} more did not get to the end: {reason}."
 
 
 def above_its_bound(recorded: Recorded) -> Iterator[str]:
@@ -170,7 +171,7 @@ def by_default(run: Run) -> Iterator[str]:
             f"beside {processes} processes {missed} of {completed} late"
             for processes, completed, missed in levels(looks)
         )
-        longest = fate(looks, run.window).longest
+        longest = run.fates()[chain].longest
         yield f"By the default scheduler, {chain}: {steps}. The longest took {duration(longest)}."
     if not any(missed for looks in run.chains.values() for _, _, missed in levels(looks)):
         yield (
@@ -239,7 +240,7 @@ def rows(
         late = str(recorded.late(chain))
         found.append([title, str(len(latencies)), late, longest, duration(bound)])
     for title, run in runs.items():
-        one = fate(run.chains[chain.id], run.window)
+        one = run.fates()[chain.id]
         bound = one.bound if run.way == "takt manage" else None
         figures = [str(one.completed), str(one.missed), duration(one.longest), duration(bound)]
         found.append([title, *figures])
