@@ -157,7 +157,7 @@ def bound_with(evaluation: Evaluation, change: str) -> int | None:
 
 def test_the_culprit_is_found_and_what_if_says_the_same() -> None:
     evaluation = robot()
-    found = proposal.find(evaluation, evaluation.model.chains[0])
+    found = proposal.find(evaluation.text, evaluation.model.chains[0])
     assert found is not None
     assert found.change == "split(map_saver)"
     assert found.suffices
@@ -169,7 +169,7 @@ def test_the_culprit_is_found_and_what_if_says_the_same() -> None:
 
 def test_no_other_callback_would_help_more() -> None:
     evaluation = robot()
-    found = proposal.find(evaluation, evaluation.model.chains[0])
+    found = proposal.find(evaluation.text, evaluation.model.chains[0])
     assert found is not None
     for callback in evaluation.model.callbacks:
         other = bound_with(evaluation, f"split({callback.id})")
@@ -179,15 +179,15 @@ def test_no_other_callback_would_help_more() -> None:
 def test_a_goal_that_is_kept_needs_no_change() -> None:
     evaluation = robot(goal=10_000 * MS)
     chain = evaluation.model.chains[0]
-    assert proposal.find(evaluation, chain) is None
-    said = sentences.proposed(None, chain, proposal.bound_of(evaluation, chain))
+    assert proposal.find(evaluation.text, chain) is None
+    said = sentences.proposed(None, chain, proposal.bound_of(evaluation.text, chain))
     assert "may stay as it is" in said
 
 
 def test_a_goal_out_of_reach_is_not_said_to_be_kept() -> None:
     evaluation = robot(goal=10 * MS)
     chain = evaluation.model.chains[0]
-    found = proposal.find(evaluation, chain)
+    found = proposal.find(evaluation.text, chain)
     assert found is not None
     assert not found.suffices
     said = sentences.proposed(found, chain, found.before)
@@ -204,7 +204,7 @@ def test_nothing_that_lowers_the_bound_is_said() -> None:
 def test_the_plan_fits_on_the_cores_and_keeps_the_goal() -> None:
     evaluation = robot()
     chain = evaluation.model.chains[0]
-    found = proposal.plan(evaluation, proposal.find(evaluation, chain), reserve=True)
+    found = proposal.plan(evaluation.text, proposal.find(evaluation.text, chain), reserve=True)
     assert found.has_reservations
     supplies = [executor.supply for executor in found.model.parsed().executors]
     shares = [one.budget / one.period for one in supplies if one.budget and one.period]
@@ -221,8 +221,8 @@ def test_the_plan_fits_on_the_cores_and_keeps_the_goal() -> None:
 
 def test_a_plan_without_reservations_promises_none() -> None:
     evaluation = robot(goal=30 * MS)
-    change = proposal.find(evaluation, evaluation.model.chains[0])
-    found = proposal.plan(evaluation, change, reserve=True)
+    change = proposal.find(evaluation.text, evaluation.model.chains[0])
+    found = proposal.plan(evaluation.text, change, reserve=True)
     assert not found.has_reservations
     assert all(one.supply.kind == "dedicated" for one in found.model.parsed().executors)
     assert "finds no reservations" in sentences.planned(found, None)
@@ -230,11 +230,24 @@ def test_a_plan_without_reservations_promises_none() -> None:
 
 def test_without_privilege_reservations_are_left_out_in_one_sentence() -> None:
     evaluation = robot()
-    change = proposal.find(evaluation, evaluation.model.chains[0])
-    found = proposal.plan(evaluation, change, reserve=False)
+    change = proposal.find(evaluation.text, evaluation.model.chains[0])
+    found = proposal.plan(evaluation.text, change, reserve=False)
     said = sentences.planned(found, "it was refused")
     assert said.count("left out: it was refused") == 1
     assert "every 5 ms" not in said
+
+
+def test_messages_to_receivers_without_a_processor_are_not_taken_for_slow() -> None:
+    text, source = robot().text
+    slow = json.loads(text)
+    for edge in slow["edges"]:
+        edge["delay"] = 160 * MS
+    found = proposal.prompt(ModelText(json.dumps(slow), source))
+    assert {edge.delay for edge in found.parsed().edges} == {20 * MS}
+    said = sentences.slow_messages(pipeline.read_model(json.dumps(slow), source))
+    assert said is not None
+    assert "up to 160 ms" in said
+    assert sentences.slow_messages(robot().model) is None
 
 
 def test_a_change_reaches_the_robot_by_its_own_names() -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from rich.text import Text
 
 from takt import console, files, inputs, verdict
 from takt.doctor import scheduling
@@ -16,8 +15,12 @@ from takt.documents import Chain, Model
 from takt.errors import UserError
 from takt.scheduling_trials import goals_text
 from takt.story import beside_load, proposal, recorded, sentences
+from takt.terminal import Part, show, styled, width, wrapped
 
 Json = dict[str, Any]
+
+MOST_COLUMNS = 100
+"""A sentence has several lines rather than longer ones."""
 
 AS_IT_IS, AS_PROPOSED = "as it is", "as proposed"
 BY_DEFAULT, MANAGED = "beside a load, by default", "beside a load, takt manage"
@@ -56,14 +59,18 @@ class Story:
         """What Takt proposes, and what comes of it."""
         before = self._recordings[AS_IT_IS]
         self._chapter("What helps?")
-        self._proposal = proposal.find(before.evaluation, self._chain)
-        now = proposal.bound_of(before.evaluation, self._chain)
-        self._tell(sentences.proposed(self._proposal, self._chain, now))
+        model = proposal.prompt(before.evaluation.text)
+        self._proposal = proposal.find(model, self._chain)
+        now = proposal.bound_of(model, self._chain)
+        self._tell(
+            sentences.slow_messages(before.evaluation.model),
+            sentences.proposed(self._proposal, self._chain, now),
+        )
         if self._proposal is not None:
-            model = before.evaluation.model
-            self._robot = proposal.applied(self._robot, self._proposal, model)
+            recorded_model = before.evaluation.model
+            self._robot = proposal.applied(self._robot, self._proposal, recorded_model)
         reserve = self._privilege.state is State.OK
-        planned = self._plan = proposal.plan(before.evaluation, self._proposal, reserve=reserve)
+        planned = self._plan = proposal.plan(model, self._proposal, reserve=reserve)
         self._tell(sentences.planned(planned, None if reserve else self._privilege.detail))
         if self._proposal is None and not planned.has_reservations:
             return
@@ -179,16 +186,17 @@ class Story:
 
     def _chapter(self, title: str) -> None:
         self._chapters += 1
-        self._show("", Text(f"{self._chapters}. {title}", "bold"))
+        self._show("", styled(f"{self._chapters}. {title}", "bold"))
 
     def _tell(self, *lines: str | None) -> None:
         """Sentences; those that do not apply are None."""
-        self._show(*(line for line in lines if line))
+        most = min(width(), MOST_COLUMNS)
+        self._show(*(part for line in lines if line for part in wrapped(line, most)))
 
-    def _show(self, *things: Any) -> None:
+    def _show(self, *parts: Part) -> None:
         if not self._quiet:
-            for thing in things:
-                console.output().print(thing, markup=False)
+            show(*parts)
+            sys.stdout.flush()  # what follows takes a while
 
 
 def _relative(path: Path) -> Path:

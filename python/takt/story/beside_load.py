@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from takt import documents
 from takt.competing_load import Raise, competing_load
 from takt.documents import Model
 from takt.errors import UserError
@@ -331,7 +332,7 @@ def _look(said: Json | None, former: Look | None, processes: int) -> Look:
 
 def unreserved(model: Model) -> Json:
     """The model as a robot whose executors have no reservations."""
-    free: Json = json.loads(model.model_dump_json(by_alias=True, exclude_unset=True))
+    free: Json = json.loads(documents.to_json(model))
     for executor in free["executors"]:
         executor["supply"] = {"kind": "dedicated"}
     return free

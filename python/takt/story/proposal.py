@@ -13,10 +13,16 @@ from takt import pipeline
 from takt.assumptions import influencing
 from takt.commands.budget import CAPACITY
 from takt.documents import Bounds, Callback, Chain, Model
-from takt.inputs import Evaluation, ModelText
+from takt.inputs import ModelText
 from takt.names import labels
 
 Json = dict[str, Any]
+
+
+PROMPT = 20_000_000
+"""Nanoseconds that a message takes at most to a receiver that runs; whether it does is checked in
+the next recording.
+"""
 
 
 @dataclass(frozen=True)
@@ -38,43 +44,49 @@ class Proposal:
         return self.bound <= self.goal
 
 
-def bound_of(evaluation: Evaluation, chain: Chain) -> int | None:
-    """The chain's bound as it is."""
-    return _bound(evaluation.bounds, chain)
+def prompt(model: ModelText) -> ModelText:
+    """The recorded model as if each executor had a processor whenever it needs one: a message seems
+    to travel for as long as its receiver waits for a processor, so none takes longer than PROMPT.
+    """
+    made = json.loads(model.text)
+    for edge in made["edges"]:
+        edge["delay"] = min(edge["delay"], PROMPT)
+    return ModelText(json.dumps(made), model.source)
 
 
-def find(evaluation: Evaluation, chain: Chain) -> Proposal | None:
+def find(model: ModelText, chain: Chain) -> Proposal | None:
     """The executor of its own for one callback that lowers the chain's bound most. None: there is
     no such callback, or the bound is within the goal.
     """
-    before, goal = bound_of(evaluation, chain), chain.goal or 0
+    before, goal = bound_of(model, chain), chain.goal or 0
     if before is not None and before <= goal:
         return None
-    names = labels(evaluation.model.callbacks)
+    names = labels(model.parsed().callbacks)
     found = (
         Proposal(change, f"an executor of its own for {names[moved.id]}", before, bound, goal)
-        for moved, change, bound in _splits(evaluation, chain)
+        for moved, change, bound in _splits(model, chain)
         if before is None or bound < before
     )
     return min(found, key=lambda one: one.bound, default=None)
 
 
-def _splits(evaluation: Evaluation, chain: Chain) -> Iterator[tuple[Callback, str, int]]:
+def _splits(model: ModelText, chain: Chain) -> Iterator[tuple[Callback, str, int]]:
     """Each callback that could get an executor of its own, with the chain's bound then."""
-    text, source = evaluation.text
-    involved = influencing(evaluation.model, chain.callbacks)
-    together = Counter(callback.executor for callback in evaluation.model.callbacks)
-    for callback in evaluation.model.callbacks:
+    callbacks = model.parsed().callbacks
+    involved = influencing(model.parsed(), chain.callbacks)
+    together = Counter(callback.executor for callback in callbacks)
+    for callback in callbacks:
         if callback.executor not in involved or together[callback.executor] == 1:
             continue
         change = f"split({callback.id})"
-        changed = pipeline.change(text, source, change)
-        bound = _bound(pipeline.analyze(changed, source, evaluation.analysis), chain)
-        if bound is not None:
+        changed = ModelText(pipeline.change(*model, change), model.source)
+        if (bound := bound_of(changed, chain)) is not None:
             yield callback, change, bound
 
 
-def _bound(bounds: Bounds, chain: Chain) -> int | None:
+def bound_of(model: ModelText, chain: Chain) -> int | None:
+    """The bound of a chain of the model, in nanoseconds; None: it has none."""
+    bounds = pipeline.analyze(*model)
     return next(one.bound for one in bounds.chains if one.id == chain.id)
 
 
@@ -86,7 +98,7 @@ class Allowance:
     extra: int
     """Callbacks, and executors around them, take so much longer, and this many nanoseconds."""
     delay: int
-    """Messages between executors take as long as this, in nanoseconds, or as the longest took."""
+    """Messages between executors take up to this, in nanoseconds, if their receivers run."""
 
     def of(self, model: ModelText) -> ModelText:
         """The model with it."""
@@ -102,14 +114,14 @@ class Allowance:
         executor_of = {callback["id"]: callback["executor"] for callback in made["callbacks"]}
         for edge in made["edges"]:
             if executor_of[edge["from"]] != executor_of[edge["to"]]:
-                edge["delay"] = max(edge["delay"], self.delay)
+                edge["delay"] = self.delay
         return ModelText(json.dumps(made), model.source)
 
 
 ALLOWANCES = (
     Allowance(20, 500_000, 20_000_000),
     Allowance(10, 500_000, 10_000_000),
-    Allowance(5, 0, 0),
+    Allowance(5, 0, 5_000_000),
 )
 """The most room first."""
 
@@ -129,13 +141,14 @@ class Plan:
         return self.budget is not None and self.budget["met"]
 
 
-def plan(evaluation: Evaluation, change: Proposal | None, *, reserve: bool) -> Plan:
+def plan(model: ModelText, change: Proposal | None, *, reserve: bool) -> Plan:
     """The plan with the most room for which `takt budget` finds reservations that `takt run` can
     have: those that need not be kept on cores. Without any there, or without `reserve`, the plan
     has no reservations.
     """
-    text, source = evaluation.text
-    model = ModelText(pipeline.change(text, source, change.change) if change else text, source)
+    text, source = model
+    if change is not None:
+        model = ModelText(pipeline.change(text, source, change.change), source)
     asked = None
     for allowance in ALLOWANCES if reserve else ():
         asked, planned = pipeline.budget(
@@ -168,7 +181,7 @@ def with_reservations(robot: Json, planned: Model) -> Json:
     made: Json = json.loads(json.dumps(robot))
     for executor in made["executors"]:
         if (one := found.get(executor["id"])) is not None:
-            executor["supply"] = json.loads(one.supply.model_dump_json(exclude_none=True))
+            executor["supply"] = one.supply.json()
             executor["cpu"] = one.cpu
     return made
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
-
 from takt.assumptions import Finding, Standing, Subject
-from takt.documents import Chain
+from takt.documents import Chain, Model
 from takt.formatting import NONE, count, duration
 from takt.names import executor_labels
 from takt.story.beside_load import Fate, Run, levels
-from takt.story.proposal import Plan, Proposal
+from takt.story.proposal import PROMPT, Plan, Proposal
 from takt.story.recorded import Recorded
 from takt.tables import cell
+from takt.terminal import Table
 from takt.verdict import Status
 
 Json = dict[str, Any]
@@ -82,6 +81,17 @@ def _by_host(stolen: float) -> str:
     )
 
 
+def slow_messages(recorded: Model) -> str | None:
+    """Where messages took longer than to receivers that run."""
+    longest = max((edge.delay for edge in recorded.edges), default=0)
+    if longest <= PROMPT:
+        return None
+    return (
+        f"Messages took up to {duration(longest)} here, as receivers without a processor seem to "
+        f"get them late. What follows counts on {duration(PROMPT)} at most, and is then checked."
+    )
+
+
 def proposed(proposal: Proposal | None, chain: Chain, now: int | None) -> str:
     """The change that was found. `now`: the chain's bound without it."""
     processors = "if each executor has a processor whenever it needs one"
@@ -110,8 +120,7 @@ def planned(plan: Plan, privilege: str | None) -> str:
     allowance = plan.allowance
     extra = f" and {duration(allowance.extra)}" if allowance.extra else ""
     room = f"With room for callbacks that run {allowance.percent} %{extra} longer than recorded"
-    if allowance.delay:
-        room += f", and messages that take up to {duration(allowance.delay)}"
+    room += f", and messages that take up to {duration(allowance.delay)}"
     bounds = ", ".join(
         f"{chain.id} takes at most {duration(chain.bound)}"
         for chain in plan.bounds.chains
@@ -249,10 +258,9 @@ def rows(
 
 def table(lines: list[list[str]], chain: Chain) -> Table:
     """The rows for a terminal."""
-    shown = Table(box=None, pad_edge=False)
-    shown.add_column(cell(f"{chain.id}, within {duration(chain.goal)}"))
+    shown = Table(cell(f"{chain.id}, within {duration(chain.goal)}"))
     for column in HEADER[1:]:
-        shown.add_column(column, justify="right", no_wrap=True)
+        shown.add_column(column, right=True)
     for line in lines:
         shown.add_row(*map(cell, line))
     return shown
