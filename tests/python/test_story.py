@@ -181,7 +181,7 @@ def test_a_goal_that_is_kept_needs_no_change() -> None:
     chain = evaluation.model.chains[0]
     assert proposal.find(evaluation.text, chain) is None
     said = sentences.proposed(None, chain, proposal.bound_of(evaluation.text, chain))
-    assert "may stay as it is" in said
+    assert "no change of the robot is needed" in said
 
 
 def test_a_goal_out_of_reach_is_not_said_to_be_kept() -> None:

@@ -98,8 +98,8 @@ def proposed(proposal: Proposal | None, chain: Chain, now: int | None) -> str:
     goal = duration(chain.goal)
     if proposal is None and now is not None and now <= (chain.goal or 0):
         return (
-            f"{chain.id} takes at most {duration(now)}, within {goal}, {processors}: the robot may "
-            "stay as it is."
+            f"{chain.id} takes at most {duration(now)}, within {goal}, {processors}: no change of "
+            "the robot is needed for that."
         )
     if proposal is None:
         return f"{chain.id}: no executor of its own for a callback lowers its bound."
