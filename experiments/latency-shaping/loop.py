@@ -123,7 +123,8 @@ def compare(load: float) -> Rows:
             found.append(Row(f"{what}{task}, {name}", None, 1e6 * value, "mrad²"))
         best = min(costs["one slot"], costs["three slots"])
         others = min(costs["unshaped"], costs["LET"])
-        found.append(Row(f"{what}{task}, shaped / the better of the others", "≤ 1", best / others))
+        better = f"{what}{task}, shaped / the better of the others"
+        found.append(Row(better, None, best / others, expected="≤ 1"))
     return found
 
 

@@ -77,12 +77,14 @@ def _table_4_1() -> Rows:
             model.add("interferer", load)
         document = model.document(*FIVE)
         seen = simulate(document, **by_priority(document, {}, 1))
-        rows.append(Row(f"Table 4.1, FIFO, longest, load {load} ms", most, longest(seen), "ms"))
-        rows.append(Row(f"Table 4.1, FIFO, jitter, load {load} ms", varies, jitter(seen), "ms"))
+        what = f"synthetic, FIFO, load {load} ms"
+        rows.append(Row(f"{what}: longest", most, longest(seen), "ms", "Table 4.1"))
+        rows.append(Row(f"{what}: jitter", varies, jitter(seen), "ms", "Table 4.1"))
     table = [(16.0 * number, 16.0 * (number + 1)) for number in range(5)]
     seen = simulate(synthetic(table).document(*FIVE))
-    rows.append(Row("Table 4.1, a server per callback, longest", 80.0, longest(seen), "ms"))
-    rows.append(Row("Table 4.1, a server per callback, jitter", 5.0, jitter(seen), "ms"))
+    what = "synthetic, a server per callback"
+    rows.append(Row(f"{what}: longest", 80.0, longest(seen), "ms", "Table 4.1"))
+    rows.append(Row(f"{what}: jitter", 5.0, jitter(seen), "ms", "Table 4.1"))
     return rows
 
 
@@ -115,12 +117,20 @@ def _table_4_3() -> Rows:
     servers = parking_servers()
     published = ((2, 23), (2, 33), (33, 37), (37, 47), (47, 98))
     rows = [
-        Row(f"Table 4.3, a server per callback, {name}", f"[{a},{b}]", _slots([slot]))
+        Row(
+            f"slot with a server per callback, {name}",
+            f"[{a},{b}]",
+            _slots([slot]),
+            # The front filter's is printed beside the table.
+            place="section 4.5.1" if name == "front_filter" else "Table 4.3",
+        )
         for name, (a, b), slot in zip(PARKING, published, servers, strict=True)
     ]
     start, end = one_server([round(84.7 * MS), round(32.9 * MS)])
-    rows.append(Row("Table 4.3, a server per chain", "[2,86]", _slots([(2 * MS, start)])))
-    rows.append(Row("Table 4.3, one band", "[86,87]", _slots([(start, end)])))
+    table = "Table 4.3"
+    chain = _slots([(2 * MS, start)])
+    rows.append(Row("slot with a server per chain", "[2,86]", chain, place=table))
+    rows.append(Row("slot of one band", "[86,87]", _slots([(start, end)]), place=table))
     return rows
 
 
@@ -161,12 +171,14 @@ def _table_4_4() -> Rows:
     }
     rows: Rows = []
     for name, (average, most, varies) in published.items():
-        rows.append(Row(f"Table 4.4, {name}, mean", average, mean(seen[name]), "ms"))
-        rows.append(Row(f"Table 4.4, {name}, longest", most, longest(seen[name]), "ms"))
+        rows.append(Row(f"parking, {name}: mean", average, mean(seen[name]), "ms", "Table 4.4"))
+        rows.append(Row(f"parking, {name}: longest", most, longest(seen[name]), "ms", "Table 4.4"))
         if name != "random three bands":
-            rows.append(Row(f"Table 4.4, {name}, jitter", varies, jitter(seen[name]), "ms"))
+            # That of all bands together is printed beside the table.
+            where = "section 4.5.1" if name == "optimised three bands" else "Table 4.4"
+            rows.append(Row(f"parking, {name}: jitter", varies, jitter(seen[name]), "ms", where))
     band = max(_spread(seen[name], slots) for name, slots in choices.items())
-    rows.append(Row("Table 4.4, jitter within a band", 0.1, band, "ms"))
+    rows.append(Row("parking, jitter within a band", 0.1, band, "ms", "Table 4.4"))
     return rows + _ratios(seen)
 
 
@@ -177,19 +189,20 @@ def _spread(latencies: list[int], slots: list[tuple[int, int]]) -> float:
 
 
 def _ratios(seen: dict[str, list[int]]) -> Rows:
-    """Fact 28: what the dissertation concludes from the table."""
+    """Fact 28: what the dissertation concludes from the table, in whole per cent."""
     fifo, one = seen["FIFO"], seen["one band"]
     chance, best = seen["random three bands"], seen["optimised three bands"]
     per_callback = seen["a server per callback"]
-    return [
-        Row("longest: a server per callback / FIFO", 1.13, longest(per_callback) / longest(fifo)),
-        Row("mean: random three bands / FIFO", 1.13, mean(chance) / mean(fifo)),
-        Row("mean: random three bands / one band", 0.88, mean(chance) / mean(one)),
-        Row("mean: optimised / random three bands", 0.93, mean(best) / mean(chance)),
-        Row("mean: optimised three bands / FIFO", 1.06, mean(best) / mean(fifo)),
-        Row("longest: optimised three bands / FIFO", 1.02, longest(best) / longest(fifo)),
-        Row("jitter: optimised three bands / FIFO", 0.48, jitter(best) / jitter(fifo)),
-    ]
+    printed = (
+        ("longest: a server per callback / FIFO", 1.13, longest(per_callback) / longest(fifo)),
+        ("mean: random three bands / FIFO", 1.13, mean(chance) / mean(fifo)),
+        ("mean: random three bands / one band", 0.88, mean(chance) / mean(one)),
+        ("mean: optimised / random three bands", 0.93, mean(best) / mean(chance)),
+        ("mean: optimised three bands / FIFO", 1.06, mean(best) / mean(fifo)),
+        ("longest: optimised three bands / FIFO", 1.02, longest(best) / longest(fifo)),
+        ("jitter: optimised three bands / FIFO", "< 0.5", jitter(best) / jitter(fifo)),
+    )
+    return [Row(what, theirs, ours, place="section 4.5.1") for what, theirs, ours in printed]
 
 
 def _table_4_5() -> Rows:
@@ -198,18 +211,26 @@ def _table_4_5() -> Rows:
     fifo = simulate(model)
     shaped = simulate(gated(model, "cb5", [one_server(fifo)]))
     rows += [
-        Row("4.5.2, synthetic, FIFO, longest", 58.5, longest(fifo), "ms"),
-        Row("4.5.2, synthetic, FIFO, jitter", 16.5, jitter(fifo), "ms"),
-        Row("4.5.2, synthetic, one band, jitter", 0.1, jitter(shaped), "ms"),
-        Row("4.5.2, synthetic, longest: one band / FIFO", 1.019, longest(shaped) / longest(fifo)),
-        Row("Table 4.5, synthetic, one band", 59.2, longest(shaped), "ms"),
+        Row("synthetic, FIFO: longest", 58.5, longest(fifo), "ms", "section 4.5.2"),
+        Row("synthetic, FIFO: jitter", 16.5, jitter(fifo), "ms", "section 4.5.2"),
+        Row("synthetic, one band: jitter", "< 0.1", jitter(shaped), "ms", "section 4.5.2"),
+        Row(
+            "synthetic, longest: one band / FIFO",
+            1.02,
+            longest(shaped) / longest(fifo),
+            place="section 4.5.2",
+        ),
+        Row("synthetic, one band: longest", 59.6, longest(shaped), "ms", "section 4.5.2"),
+        Row("synthetic, one band: longest", 59.2, longest(shaped), "ms", "Table 4.5"),
     ]
-    for name, expected in (("callback", 500.0), ("chain", 100.0)):
+    for name, printed in (("callback", 500.0), ("chain", 100.0)):
         let = gates.let_per_callback if name == "callback" else gates.let_per_chain
         seen = simulate(let(model, "chain", 1))
-        rows.append(Row(f"Table 4.5, synthetic, LET per {name}", expected, longest(seen), "ms"))
+        what = f"synthetic, LET per {name}: longest"
+        rows.append(Row(what, printed, longest(seen), "ms", "Table 4.5"))
     seen = simulate(gates.let_per_chain(parking(), "chain", 1), shortest=SHORTEST)
-    rows.append(Row("Table 4.5, parking, LET per chain", 100.0, longest(seen), "ms"))
+    what = "parking, LET per chain: longest"
+    rows.append(Row(what, 100.0, longest(seen), "ms", "Table 4.5"))
     return rows
 
 
@@ -224,9 +245,11 @@ def _graph() -> Rows:
     shaped = gated(model, "v17", [slot], GRAPH_PERIOD)
     threads = {**placement["threads"], "v17/gate": {"policy": "fifo", "cpu": 1, "priority": 90}}
     after = simulate(shaped, **(options | {"threads": threads}))
+    place = "section 4.5.4"
+    shaped_jitter = f"{jitter(after):.3g} ms"
     return [
-        Row("4.5.4, graph, FIFO, longest", 450.0, longest(fifo), "ms"),
-        Row("4.5.4, graph, slot of the output", "[450,451]", _slots([slot])),
-        Row("4.5.4, graph, FIFO, jitter", None, jitter(fifo), "ms"),
-        Row("4.5.4, graph, shaped, jitter", "almost constant", f"{jitter(after):.3g} ms"),
+        Row("graph, FIFO: longest", 450.0, longest(fifo), "ms", place),
+        Row("graph, slot of the output", "[450,451]", _slots([slot]), place=place),
+        Row("graph, FIFO: jitter", None, jitter(fifo), "ms"),
+        Row("graph, shaped: jitter", "almost constant", shaped_jitter, place=place),
     ]

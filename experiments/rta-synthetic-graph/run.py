@@ -31,9 +31,11 @@ def _bursts() -> Rows:
     round_robin = [_bound(burst, 1, "round_robin") for burst in sizes]
     busy_window = [_bound(burst, 1, "busy_window") for burst in sizes]
     flat_from = sizes[round_robin.index(round_robin[-1])]
-    rows.append(Row("(a) round-robin bound is flat from b", 14, flat_from))
+    place = "section 6.2, with Figure 6.4a"
+    rows.append(Row("(a) round-robin bound is flat from b", 14, flat_from, place=place))
     grows = all(a is not None and b is not None and a < b for a, b in pairwise(busy_window))
-    rows.append(Row("(a) busy-window bound", "grows steadily", "grows at each b" if grows else "-"))
+    ours = "grows at each b" if grows else "-"
+    rows.append(Row("(a) busy-window bound", "grows steadily", ours, place=place))
     return rows
 
 
@@ -49,12 +51,13 @@ def _predecessors() -> Rows:
         rows.append(Row(f"(b) f = {count}, busy_window", None, _shown(busy_window[-1]), "µs"))
     both = zip(round_robin, busy_window, strict=True)
     rises = next(f for f, (r, b) in enumerate(both, 1) if r != b)
-    rows.append(Row("(b) round-robin rises above busy-window from f", 5, rises))
+    place = "section 6.2, with Figure 6.4b"
+    rows.append(Row("(b) round-robin rises above busy-window from f", 5, rises, place=place))
     nine = round_robin[8]
     window = busy_window[8]
     assert window is not None
     ratio = "no bound" if nine is None else round(nine / window, 1)
-    rows.append(Row("(b) round-robin / busy-window at f = 9", 2, ratio))
+    rows.append(Row("(b) round-robin / busy-window at f = 9", 2, ratio, place=place))
     return rows
 
 

@@ -32,8 +32,10 @@ def _analyses() -> Rows:
                 Row(what, None, _ratio(bounds[name][callback], bounds["combined"][callback]))
             )
     best = {callback: _best(bounds, callback) for callback in bounds["combined"]}
-    rows.append(Row("Fig. 6.5, best for the frequent callback", "busy_window", best["/tf"]))
-    rows.append(Row("Fig. 6.5, best for one beside it", "round_robin", best["/scan"]))
+    place = "section 6.2, with Figure 6.5"
+    frequent, beside = best["/tf"], best["/scan"]
+    rows.append(Row("Best for the frequent callback", "busy_window", frequent, place=place))
+    rows.append(Row("Best for one beside it", "round_robin", beside, place=place))
     return rows
 
 
@@ -42,11 +44,12 @@ def _cost_models() -> Rows:
     rows: Rows = []
     curve = _bounds(_model(1, True), "combined")
     scalar = _bounds(_model(1, False), "combined")
-    rows.append(Row("Fig. 6.6, curves at 100 % of the cost", "converge", _converges(curve)))
-    rows.append(Row("Fig. 6.6, WCETs at 100 % of the cost", "diverge", _converges(scalar)))
+    place = "section 6.2, with Figure 6.6"
+    rows.append(Row("Curves at 100 % of the cost", "converge", _converges(curve), place=place))
+    rows.append(Row("WCETs at 100 % of the cost", "diverge", _converges(scalar), place=place))
     curve = _bounds(_model(10, True), "combined")
     scalar = _bounds(_model(10, False), "combined")
-    rows.append(Row("Fig. 6.6, WCETs at 10 % of the cost", "converge", _converges(scalar)))
+    rows.append(Row("WCETs at 10 % of the cost", "converge", _converges(scalar), place=place))
     for callback in curve:
         what = f"Fig. 6.6, {callback}, WCET / curve at 10 %"
         rows.append(Row(what, None, _ratio(scalar[callback], curve[callback])))

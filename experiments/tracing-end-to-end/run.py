@@ -16,6 +16,7 @@ LATENCY = 260.0
 MEAN_ADDED, MEDIAN_ADDED = 0.1597, 0.0521
 """Published milliseconds: the latency of the untraced chain, and what tracing added."""
 
+PLACE = "section 5.7"
 TRANSPORTS = 5
 EVENTS = 13
 """For each transport: the ten of the hot path and three of the middleware."""
@@ -42,22 +43,21 @@ def run(full: bool = False) -> Rows:
             latencies[backend] += recorded_numbers(backend, [*CHAIN, str(count)])
     untraced = latencies.pop("")
     mean, median = statistics.fmean(untraced), statistics.median(untraced)
-    rows = [Row("untraced: mean", LATENCY, mean / 1e6, "ms")]
+    rows = [Row("untraced: mean", LATENCY, mean / 1e6, "ms", PLACE)]
     for backend, traced in latencies.items():
         theirs = backend == "lttng"
         for what, published, added in (
             ("mean", MEAN_ADDED, (statistics.fmean(traced) - mean) / 1e6),
             ("median", MEDIAN_ADDED, (statistics.median(traced) - median) / 1e6),
         ):
-            rows.append(
-                Row(f"{backend}: added to the {what}", published if theirs else None, added, "ms")
-            )
+            added_to = f"{backend}: added to the {what}"
+            printed, place = (published, PLACE) if theirs else (None, "")
+            rows.append(Row(added_to, printed, added, "ms", place))
             share = 100 * published / LATENCY if theirs else None
-            rows.append(
-                Row(f"{backend}: share of the {what}", share, 100 * added / (mean / 1e6), "%")
-            )
+            ours = 100 * added / (mean / 1e6)
+            rows.append(Row(f"{backend}: share of the {what}", None, ours, "%", expected=share))
     for what, published, ours in zip(
         ("transports", "events"), (0.0215, 0.0103), predictions(), strict=True
     ):
-        rows.append(Row(f"predicted from {what}", published, ours, "ms"))
+        rows.append(Row(f"predicted from {what}", published, ours, "ms", PLACE))
     return rows

@@ -65,11 +65,13 @@ def _rows(what: str, published: tuple[float, float], delays: dict[str, list[int]
     untraced = delays.pop("")
     if not untraced:
         return []
-    rows = [Row(f"{what}: mean, untraced", off, statistics.fmean(untraced) / 1e6, "ms")]
+    ours = statistics.fmean(untraced) / 1e6
+    rows = [Row(f"{what}: mean, untraced", off, ours, "ms", "Table A.1")]
     for backend, traced in delays.items():
         if not traced:
             continue
         added = (statistics.median(traced) - statistics.median(untraced)) / 1e3
         theirs = 1e3 * (on - off) if backend == "lttng" else None
-        rows.append(Row(f"{what}: added by {backend}", theirs, added, "us"))
+        # The difference of two printed means.
+        rows.append(Row(f"{what}: added by {backend}", None, added, "us", expected=theirs))
     return rows

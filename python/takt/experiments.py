@@ -26,8 +26,21 @@ class Row:
 
     what: str
     published: float | str | None
+    """Only what is printed in the document, or what its text claims."""
     ours: float | str
     unit: str = ""
+    place: str = ""
+    """Where it is printed: table, figure, equation or section. Empty only if nothing is published.
+    """
+    expected: float | str | None = None
+    """What ours must be near, or the limit that it must keep, by another way than the document:
+    computed from printed parameters, exact, or a bound.
+    """
+
+    def __post_init__(self) -> None:
+        """ValueError if a published figure has no place, or a place no published figure."""
+        if (self.published is None) != (not self.place):
+            raise ValueError(f"{self.what}: a published figure and its place belong together")
 
 
 Rows = list[Row]

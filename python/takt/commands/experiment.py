@@ -34,6 +34,9 @@ def experiment(
 ) -> None:
     """Reproduce a published experiment and print its numbers beside ours.
 
+    "Published" is only what the document prints, at the place that is named. "Expected" is what
+    ours must be near, or the limit that it must keep, by another way: an exact value, a bound, a
+    figure computed from printed parameters.
     What is compared, and what differs and why, is in experiments/NAME/README.md.
     """
     if list_all:
@@ -71,16 +74,19 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
         )
         return
     table = _table(experiment.title)
-    for column in ("Published", "Ours", "Difference"):
+    for column in ("Published", "Expected", "Ours", "Difference"):
         table.add_column(column, right=True)
+    table.add_column("Place")
     for row in rows:
         if _is_a_note(row):
             continue
         table.add_row(
             cell(row.what),
             _value(row.published, row.unit),
+            _value(row.expected, row.unit),
             _value(row.ours, row.unit),
             _difference(row),
+            cell(row.place),
         )
     show(table)
     for row in filter(_is_a_note, rows):
@@ -99,9 +105,11 @@ def _value(value: float | str | None, unit: str) -> str:
 
 
 def _difference(row: experiments.Row) -> str:
-    if isinstance(row.published, float | int) and isinstance(row.ours, float | int):
-        if row.published:
-            return f"{100 * (row.ours - row.published) / row.published:+.1f} %"
+    """To what is published, otherwise to what is expected."""
+    other = row.expected if row.published is None else row.published
+    if isinstance(other, float | int) and isinstance(row.ours, float | int):
+        if other:
+            return f"{100 * (row.ours - other) / other:+.1f} %"
         return "0" if row.ours == 0 else significant(row.ours)
     return ""
 
