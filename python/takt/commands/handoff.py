@@ -210,7 +210,7 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
         f"hand-over of {duration(found.window.length)} (method: {found.method})",
     )
     if (wide := _too_wide(found)) is not None:
-        output.print(wide, markup=False)
+        show(wide)
     if (kept := figures.get("keep")) is not None:
         show(_kept(kept))
     if worst is not None:
