@@ -15,18 +15,26 @@ MAKEFLAGS += --no-print-directory
 # What the programs need to find each other and ROS 2; tests keep DDS on the loopback interface.
 environment := . build/setup/environment.sh
 loopback := eval "$$(python -m takt.loopback)"
+configure := cmake -Wno-dev --log-level=NOTICE --preset
 sources = git ls-files -z --cached --others --exclude-standard
 
 build: setup build/release/build.ninja  ## set up and build (the default)
-	@$(environment); cmake --build --preset release
+	@$(environment); \
+	if grep -q '^BUILD_TESTING:.*=OFF' build/release/CMakeCache.txt; then $(configure) release; fi; \
+	cmake --build --preset release
+
+# The demo needs no tests, nor what these need.
+for_tests := tests
+demo: for_tests :=
+demo: without_tests := -DBUILD_TESTING=OFF
 
 setup:  ## system packages, Python environment, ROS 2
-	@setup/setup.sh
+	@setup/setup.sh $(for_tests)
 
 # A new toolchain file means another compiler or ROS 2: nothing found before is valid then.
 build/%/build.ninja: build/setup/toolchain.cmake CMakePresets.json
 	@rm -rf build/$*/CMakeCache.txt build/$*/CMakeFiles
-	@$(environment); cmake --preset $* -Wno-dev --log-level=NOTICE
+	@$(environment); $(configure) $* $(without_tests)
 
 # Written by setup/, which leaves it alone if it would not change.
 build/setup/toolchain.cmake: setup ;
@@ -44,12 +52,10 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 	run "Integration tests on ROS 2 and LTTng" tests/integration/run.sh; \
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
-# What the demo runs, without tests: steps are those that are left to do.
 demo: setup build/release/build.ninja  ## a robot that is late: why, what helps, and what keeps it so beside a load
 	@$(environment); \
-	steps=$$(cmake --build --preset release --target takt_demo -- -n | grep -c '^\[' || true); \
-	if [ "$$steps" -gt 10 ]; then \
-	  echo "demo: building what it runs, $$steps steps: about $$(((steps * 3 / 2) / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
+	if [ ! -e build/release/bin/takt-manager ]; then \
+	  echo "demo: compiling what it runs: about $$((400 / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
 	fi; \
 	cmake --build --preset release --target takt_demo; \
 	echo "demo: running it; done in a minute and a half"; \

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the system packages of packages.txt that are missing.
+# packages.sh [tests]: installs the system packages of packages.txt that are missing, and those of
+# packages-tests.txt.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 . ./messages.sh
@@ -10,12 +11,14 @@ case $distribution in
   debian-12 | ubuntu-22.04 | ubuntu-24.04) ;;
   *)
     say "${PRETTY_NAME:-this system} is not one of Debian 12, Ubuntu 22.04, Ubuntu 24.04: no system" \
-      "packages are installed; setup/packages.txt lists what the build needs"
+      "packages are installed; setup/packages*.txt list what Takt needs"
     exit 0
     ;;
 esac
 
-wanted=$(sed -n -e 's/#.*//' -e "s/^$distribution: *//" -e '/^[a-z0-9.+-]\{1,\} *$/p' packages.txt)
+lists=(packages.txt)
+[ "${1:-}" != tests ] || lists+=(packages-tests.txt)
+wanted=$(sed -n -e 's/#.*//' -e "s/^$distribution: *//" -e '/^[a-z0-9.+-]\{1,\} *$/p' "${lists[@]}")
 missing=()
 for package in $wanted; do
   state=$(dpkg-query --show --showformat '${db:Status-Status}' "$package" 2>/dev/null) || state=
