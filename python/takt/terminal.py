@@ -20,6 +20,8 @@ _ROWS = 24
 _GAP = "  "
 _STYLES = {"bold": 1, "dim": 2, "italic": 3, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _RESET = "\x1b[0m"
+_BREAKS = re.compile(r"(?=[ \n])|(?<=[^ \n])(?=/)")
+"""Where a line may be broken: at a space, and before a part of a name like /camera/image."""
 _SEQUENCE = re.compile(r"\x1b\[\d+m")
 
 
@@ -80,17 +82,17 @@ class Table:
         for row in rows:
             for i, cell in enumerate(row):
                 widths[i] = max(widths[i], *map(width_of, cell.split("\n")))
-                words[i] = max(words[i], *map(width_of, cell.split()), 0)
+                words[i] = max(words[i], *map(width_of, _BREAKS.split(cell)))
         room = most - len(_GAP) * (len(widths) - 1)
         flexible = [i for i, column in enumerate(self._columns) if column.wrap]
         for i in flexible:
             widths[i] = min(widths[i], max(room, _NARROWEST))
         for least in (words, [_NARROWEST] * len(words)):
             while sum(widths) > room:
-                widest = max(flexible, key=lambda i: widths[i] - least[i], default=None)
-                if widest is None or widths[widest] <= least[widest]:
+                wider = [i for i in flexible if widths[i] > least[i]]
+                if not wider:
                     break
-                widths[widest] -= 1
+                widths[max(wider, key=lambda i: widths[i])] -= 1
         return widths
 
 
@@ -189,14 +191,13 @@ def wrapped(text: str, most: int) -> list[str]:
             lines.append(line)
             continue
         current = ""
-        for word in line.split(" "):
-            joined = f"{current} {word}" if current else word
-            if width_of(joined) <= most:
-                current = joined
+        for word in _BREAKS.split(line):
+            if width_of(current + word) <= most:
+                current += word
                 continue
             if current:
                 lines.append(current)
-            *full, current = _broken(word, most)
+            *full, current = _broken(word.removeprefix(" "), most)
             lines += full
         lines.append(current)
     return list(_closed(lines)) if "\x1b" in text else lines

@@ -22,6 +22,9 @@ import short_calls
 from short_calls import Done, faults
 from takt import built, loopback
 
+# Thirty commands, one after the other.
+pytestmark = pytest.mark.timeout(1800)
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 

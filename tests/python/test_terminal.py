@@ -41,13 +41,21 @@ def test_a_table_without_headers_has_no_line_for_them() -> None:
 
 
 def test_text_is_wrapped_between_words_and_numbers_never() -> None:
-    made = table(("/a/long/name/of/a/topic", "123456789", "sentences are broken between words"))
-    lines = [plain(line) for line in made.lines(48)]
-    assert max(map(len, lines)) <= 48
-    assert lines[1].split()[:2] == ["/a/long/name/of/a/topic", "123456789"]
-    assert " ".join(" ".join(line.split()) for line in lines[1:]).endswith(
-        "sentences are broken between words".rpartition("between")[2].strip()
-    )
+    made = table(("name", "123456789", "sentences are broken between words"))
+    assert [plain(line) for line in made.lines(36)] == [
+        "Name      Bytes  What it is",
+        "name  123456789  sentences are",
+        "                 broken between",
+        "                 words",
+    ]
+
+
+def test_names_of_topics_are_broken_between_their_parts() -> None:
+    made = table(("/camera/image/compressed", "1", "a sentence about it"))
+    lines = [plain(line) for line in made.lines(36)]
+    assert [line[:15].strip() for line in lines[1:]] == ["/camera/image", "/compressed"]
+    assert wrapped("/driver:/front", 10) == ["/driver:", "/front"]
+    assert wrapped("3 ms / 5 ms", 5) == ["3 ms", "/ 5", "ms"]
 
 
 def test_a_terminal_that_is_too_narrow_cuts_nothing() -> None:
