@@ -75,14 +75,12 @@ def tracetools() -> Check:
     if not missing:
         detail = f"takt_native, drop-in {Path(facts['takt_tracetools']).name}"
         return Check("tracetools", TITLE, State.OK, detail, required=True, facts=facts)
-    needed = [part for part in missing if part in NEEDED]
-    named = needed or missing
     return Check(
         "tracetools",
         TITLE,
-        State.MISSING if needed else State.LIMITED,
-        "; ".join(f"no {part}: {built.PARTS[part].needed_by}" for part in named),
-        built.remedy(*named),
+        State.LIMITED if set(missing).isdisjoint(NEEDED) else State.MISSING,
+        "; ".join(f"no {part}: {built.PARTS[part].needed_by}" for part in missing),
+        built.remedy(*missing),
         required=True,
         facts=facts,
     )
