@@ -32,18 +32,6 @@ def test_help_lists_every_command_and_loads_none() -> None:
         assert summary in " ".join(done.stdout.split())
 
 
-def test_help_imports_nothing_heavy() -> None:
-    program = (
-        "import sys; from takt.cli import main; main(['--help']);"
-        "heavy = {'rich', 'plotly', 'jinja2', 'pydantic', 'takt_native'} & set(sys.modules);"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_no_command_shows_the_help() -> None:
     assert run_takt().stdout == run_takt("--help").stdout
 
