@@ -89,7 +89,8 @@ class Tree:
         for file in filter(lambda name: (BUILD / name).is_file(), outputs(target)):
             link = folder / "build" / "release" / file
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(BUILD / file)
+            # No symbolic link, which would lead to what else is there.
+            shutil.copy(BUILD / file, link)
 
     def run(self, *arguments: str, program: str = START) -> Done:
         paths = [self._folder / "python", self._folder / "build" / "release" / "python"]

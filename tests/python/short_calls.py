@@ -13,6 +13,7 @@ from takt import cli
 ROOT = Path(__file__).resolve().parents[2]
 RECORDING = ROOT / "tests" / "recordings" / "pipeline-lttng.tar.xz"
 MODEL = ROOT / "models" / "pipeline.json"
+PLAN = Path(__file__).with_name("fixtures") / "shaping.json"
 CHAIN: str = json.loads(MODEL.read_text())["chains"][0]["id"]
 
 NOBODY = {
@@ -42,7 +43,7 @@ def calls(folder: Path) -> dict[str, list[str]]:
     key.chmod(0o600)
     bridge.write_text(BRIDGE.format(key=key))
     goals.write_text("chains:\n  - {name: c, from: /scan, to: /cmd_vel, latency: 1s}\n")
-    recording, model, plan = str(RECORDING), str(MODEL), str(folder / "plan.json")
+    recording, model = str(RECORDING), str(MODEL)
     found = {
         "analyze": [model],
         "bridge": [str(bridge), "--host", "a", "--duration", "1"],
@@ -67,8 +68,18 @@ def calls(folder: Path) -> dict[str, list[str]]:
         "report": [recording, "-o", str(folder / "page.html")],
         "run": [model, "--duration", "1"],
         "serve": [recording, "--cache", str(folder / "cache")],
-        "shape": [model, "--chain", CHAIN, "--topic", "/out", "--cycles", "50", "-o", plan],
-        "apply": [plan, "--duration", "1"],  # after `shape`, which writes the plan
+        "shape": [
+            model,
+            "--chain",
+            CHAIN,
+            "--topic",
+            "/out",
+            "--cycles",
+            "50",
+            "-o",
+            str(folder / "plan.json"),
+        ],
+        "apply": [str(PLAN), "--duration", "1"],
         "simulate": [model],
         "snapshot": [],
         "status": [],
