@@ -4,7 +4,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,10 +12,11 @@
 
 #include "analysis_request.hpp"
 #include "native.hpp"
+#include "takt/budget/admission.hpp"
+#include "takt/budget/advice.hpp"
 #include "takt/budget/best_period.hpp"
 #include "takt/budget/change.hpp"
 #include "takt/budget/document.hpp"
-#include "takt/budget/remedy.hpp"
 #include "takt/budget/search.hpp"
 #include "takt/budget/sensitivity.hpp"
 #include "takt/model/json.hpp"
@@ -50,31 +50,19 @@ std::string sensitivity(const std::string& text, const std::string& source,
 
 /// The changes of `--what-if` text, made to the model.
 std::string change(const std::string& text, const std::string& source, const std::string& changes) {
-  AnalysisRequest request(text, source, "combined");
-  const auto parsed = budget::parse_changes(changes, request.model);
-  if (!parsed) throw InputError("--what-if: " + parsed.error().message);
-  for (const budget::Change& each : *parsed) {
-    if (const auto applied = budget::apply(each, request.model); !applied) {
-      throw InputError("--what-if: " + applied.error().message);
-    }
-  }
-  return model::to_json(request.model);
+  const auto changed = budget::with_changes(changes, unwrap(model::parse(text, source)).model);
+  if (!changed) throw InputError("--what-if: " + changed.error().message);
+  return model::to_json(*changed);
 }
 
-std::optional<std::pair<std::string, std::int64_t>> remedy(const std::string& text,
-                                                           const std::string& source,
-                                                           const std::string& analysis,
-                                                           const std::string& chain) {
+std::string advise(const std::string& text, const std::string& source, const std::string& analysis,
+                   const std::vector<int>& cores, double capacity, std::int64_t effort) {
   const AnalysisRequest request(text, source, analysis);
-  const auto& chains = request.model.chains;
-  const auto found = std::ranges::find(chains, chain, &model::Chain::id);
-  if (found == chains.end()) {
-    throw InputError(source + ": there is no chain \"" + chain + "\"");
-  }
-  const auto cheapest = budget::cheapest_remedy(
-      request.model, static_cast<std::size_t>(found - chains.begin()), request.options);
-  if (!cheapest) return std::nullopt;
-  return std::pair{budget::to_string(cheapest->change, request.model), cheapest->bound.count()};
+  budget::Options options;
+  options.analysis = request.options;
+  options.cores = {cores, capacity};
+  options.effort = effort;
+  return budget::to_json(request.model, budget::advise(request.model, options));
 }
 
 }  // namespace
@@ -97,11 +85,23 @@ void bind_budget(nanobind::module_& module) {
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "A takt/model document with changes like \"executor=edf, budget(e1)=3ms\" made to "
              "it. Raises InputError.");
-  module.def("remedy", &remedy, "text"_a, "source"_a, "analysis"_a, "chain"_a,
-             nanobind::call_guard<nanobind::gil_scoped_release>(),
-             "The cheapest single change, as change() takes it, with which a chain of a takt/model "
-             "document meets its goal, and the chain's bound with it. None: there is none. Raises "
-             "InputError.");
+  module.def(
+      "serves",
+      [](const std::string& text, const std::string& source, const std::vector<int>& cores,
+         double capacity) {
+        return budget::admit(unwrap(model::parse(text, source)).model, {}, {cores, capacity});
+      },
+      "text"_a, "source"_a, "cores"_a, "capacity"_a,
+      "Whether these cores serve the reservations of a takt/model document where they are. Raises\n"
+      "InputError.");
+  module.def(
+      "advise", &advise, "text"_a, "source"_a, "analysis"_a, "cores"_a, "capacity"_a, "effort"_a,
+      nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "What would guarantee the missed goals of a takt/model document on these cores\n"
+      "(takt/budget/advice.hpp), found in about `effort` steps. Returns a JSON object with\n"
+      "`changes` as change() takes them, `reservations` (whether those of budget() are the\n"
+      "proposal), and `remedies`, each with `chain`, `by`, `changes` (how many) and `bound`.\n"
+      "Raises InputError.");
 }
 
 }  // namespace takt::native

@@ -93,6 +93,20 @@ Analysis = Annotated[
 ]
 
 
+WhatIf = Annotated[
+    str | None,
+    Option(
+        "--what-if",
+        metavar="CHANGES",
+        help="Change the model before, with commas between: executor=KIND, "
+        "executor(EXECUTOR)=KIND, budget(EXECUTOR)=3ms, priority(CALLBACK)=7, "
+        "split(CALLBACK or NODE): an executor of its own, on another processor; "
+        "execution_time(CALLBACK or EXECUTOR)=66%, period(CALLBACK)=12ms, delay=2ms: no message "
+        "takes longer; goal(CHAIN)=90ms.",
+    ),
+]
+
+
 class ModelText(NamedTuple):
     """A takt/model document as it was read or made."""
 
@@ -111,6 +125,7 @@ class Given:
 
     traces: list[str] = field(default_factory=list)
     model: ModelText | None = None
+    model_path: str | None = None
     bounds: Bounds | None = None
     measurement: Measurement | None = None
 
@@ -144,6 +159,8 @@ def sort(paths: Sequence[str]) -> Given:
         if getattr(given, kind) is not None:
             raise UserError(f"{source}: a second {document.format} document; give one")
         setattr(given, kind, ModelText(text, source) if isinstance(document, Model) else document)
+        if isinstance(document, Model):
+            given.model_path = path
     return given
 
 
@@ -204,6 +221,15 @@ def with_goals(model: ModelText, goals: str | None) -> ModelText:
     return ModelText(text, model.source)
 
 
+def what_if(model: ModelText, changes: str | None) -> ModelText:
+    """The model with changes as `--what-if` takes them; None: as it is. Raises
+    takt_native.InputError.
+    """
+    if changes is None:
+        return model
+    return ModelText(pipeline.change(*model, changes), model.source)
+
+
 def model_of(given: Given, goals: str | None = None) -> ModelText:
     """The model that is given, else that of the traces, with the chains of `goals` if a file is
     named. UserError if there is neither, or if bounds of another model are given.
@@ -248,6 +274,11 @@ def evaluate_model(given: Given, text: ModelText, analysis: str) -> Evaluation:
         title=title(given.traces) or parsed.name or "Timing report",
         warnings=tuple(dict.fromkeys(warnings)),
     )
+
+
+def paths_of_model(given: Given) -> list[str]:
+    """What another command reads the same model from."""
+    return given.traces if given.model_path is None else [given.model_path]
 
 
 def _check_origin(bounds: Bounds, model: ModelText) -> None:

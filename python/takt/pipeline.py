@@ -11,6 +11,7 @@ from typing import Any
 import takt_native
 from takt import __version__, console, documents
 from takt.documents import Bounds, Explanation, Measurement, Model, Simulation
+from takt.processors import Processors
 from takt.typed import AnyDocument
 
 Json = dict[str, Any]
@@ -71,9 +72,8 @@ def budget(
     source: str,
     *,
     analysis: str = DEFAULT_ANALYSIS,
+    available: Processors,
     margin: int = 0,
-    cores: int = 2,
-    capacity: float = 0.9,
     period: int | None = None,
     best_period: bool = False,
 ) -> tuple[Json, str]:
@@ -81,12 +81,23 @@ def budget(
     them (`takt/model`). Their period is the model's, or `period`, or the best. Raises
     takt_native.InputError.
     """
+    cores, capacity = list(range(available.cores)), available.capacity / 100
     found, planned = takt_native.budget(
-        model_text, source, analysis, margin, list(range(cores)), capacity, period, best_period
+        model_text, source, analysis, margin, cores, capacity, period, best_period
     )
     document = _document(found)
     document["provenance"] |= _origin(model_text, source)
     return document, planned
+
+
+def advise(model_text: str, source: str, analysis: str, available: Processors, effort: int) -> Json:
+    """What would guarantee the missed goals of a model, as takt_native.advise() describes it.
+    Raises takt_native.InputError.
+    """
+    cores, capacity = list(range(available.cores)), available.capacity / 100
+    with console.progress("Looking for what would guarantee the goals"):
+        found = takt_native.advise(model_text, source, analysis, cores, capacity, effort)
+    return _document(found)
 
 
 def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:

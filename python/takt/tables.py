@@ -45,8 +45,8 @@ def chains(verdicts: list[Verdict]) -> Table:
         words = styled(verdict.summary, COLOURS[verdict.status])
         if verdict.explanation:
             words += f": {cell(verdict.explanation)}"
-        if verdict.remedy:
-            words += f"; {cell(verdict.remedy)}"
+        for advice in verdict.advice:
+            words += f"; {cell(advice)}"
         table.add_row(cell(verdict.chain.id), *numbers, words)
     return table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -41,6 +41,21 @@ class Status(Enum):
 
 
 @dataclass(frozen=True)
+class Outlier:
+    """A single observation that makes a bound. Times in nanoseconds."""
+
+    text: str
+    """What it is and does, for people."""
+    change: str
+    """What `takt analyze --what-if` takes to bound the model without it."""
+    value: int
+    at: int | None
+    """Since the beginning of the recording, if it is known."""
+    bound: int
+    """The chain's bound without it."""
+
+
+@dataclass(frozen=True)
 class Verdict:
     chain: Chain
     status: Status
@@ -52,6 +67,8 @@ class Verdict:
     """Assumptions of the bound that are not known to hold."""
     remedy: str | None = None
     """What would guarantee the goal, if that was looked for."""
+    outlier: Outlier | None = None
+    """What makes the bound, if that was looked for and is a single observation."""
 
     @property
     def good(self) -> bool:
@@ -113,6 +130,14 @@ class Verdict:
         return f"{self.status.value}{condition}"
 
     @property
+    def advice(self) -> tuple[str, ...]:
+        """What makes the bound, and what would guarantee the goal, as far as that is known."""
+        return (
+            *((self.outlier.text,) if self.outlier else ()),
+            *((self.remedy,) if self.remedy else ()),
+        )
+
+    @property
     def text(self) -> str:
         """The verdict with the assumption that failed: "violated assumption: …"."""
         failed = self.status in (Status.VIOLATED, Status.UNFOUNDED)
@@ -150,6 +175,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "conditional": verdict.conditional,
         "explanation": verdict.explanation,
         "remedy": verdict.remedy,
+        "outlier": asdict(verdict.outlier) if verdict.outlier else None,
         "conditions": [condition.text for condition in verdict.conditions],
         "refuted": [assumption.text for assumption in verdict.refuted],
     }

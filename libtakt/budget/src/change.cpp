@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
+#include <set>
 #include <utility>
 
+#include "takt/budget/influence.hpp"
+#include "takt/budget/outlier.hpp"
+#include "takt/curves/execution_time_curve.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/validate.hpp"
 #include "takt/yaml/quantities.hpp"
@@ -20,8 +25,12 @@ using model::ExecutorIndex;
 using model::ExecutorTrait;
 
 constexpr std::string_view forms =
-    "executor=KIND, executor(EXECUTOR)=KIND, budget(EXECUTOR)=TIME, priority(CALLBACK)=NUMBER and "
-    "split(CALLBACK or NODE)";
+    "executor=KIND, executor(EXECUTOR)=KIND, budget(EXECUTOR)=TIME, priority(CALLBACK)=NUMBER, "
+    "split(CALLBACK or NODE), execution_time(CALLBACK or EXECUTOR)=PERCENT%, "
+    "period(CALLBACK)=TIME, delay=TIME, goal(CHAIN)=TIME and without(OBSERVATION)";
+
+/// Execution times become at most so many times as long.
+constexpr std::int64_t most_percent = 10'000;
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t");
@@ -96,6 +105,29 @@ Result<ExecutorIndex> executor_of(const Item& item, const model::Model& model) {
                ids_of(model.executors));
 }
 
+Result<CallbackIndex> callback_of(const Item& item, const model::Model& model) {
+  const auto callback = find<CallbackIndex>(model.callbacks, item.of);
+  if (callback) return *callback;
+  return error("\"{}\": there is no callback \"{}\", only {}", item.text, item.of,
+               ids_of(model.callbacks));
+}
+
+std::vector<CallbackIndex> callbacks_on(ExecutorIndex executor, const model::Model& model) {
+  std::vector<CallbackIndex> callbacks;
+  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    if (model.callbacks[c].executor == executor) callbacks.emplace_back(c);
+  }
+  return callbacks;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (text.empty() || read.ptr != end || read.ec != std::errc{}) return std::nullopt;
+  return number;
+}
+
 /// The kinds that callbacks of ROS may run on, for messages.
 std::string kinds_of_ros() {
   std::vector<std::string_view> names;
@@ -144,19 +176,62 @@ Result<Change> new_budget(const Item& item, const model::Model& model) {
 }
 
 Result<Change> new_priority(const Item& item, const model::Model& model) {
-  const auto callback = find<CallbackIndex>(model.callbacks, item.of);
-  if (!callback) {
-    return error("\"{}\": there is no callback \"{}\", only {}", item.text, item.of,
-                 ids_of(model.callbacks));
-  }
-  std::int64_t priority = 0;
-  const char* const begin = item.value.data();
-  const char* const end = begin + item.value.size();
-  if (const auto read = std::from_chars(begin, end, priority);
-      item.value.empty() || read.ptr != end || read.ec != std::errc{}) {
+  const Result<CallbackIndex> callback = callback_of(item, model);
+  if (!callback) return tl::unexpected(callback.error());
+  const auto priority = whole_number(item.value);
+  if (!priority) {
     return error("\"{}\": a priority is a whole number; larger is more urgent", item.text);
   }
-  return NewPriority{.callback = *callback, .priority = priority};
+  return NewPriority{.callback = *callback, .priority = *priority};
+}
+
+Result<Change> new_execution_time(const Item& item, const model::Model& model) {
+  NewExecutionTime result{.of = std::string(item.of), .callbacks = {}};
+  if (const auto callback = find<CallbackIndex>(model.callbacks, item.of)) {
+    result.callbacks = {*callback};
+  } else if (const auto executor = find<ExecutorIndex>(model.executors, item.of)) {
+    result.callbacks = callbacks_on(*executor, model);
+  } else {
+    return error("\"{}\": there is no callback or executor \"{}\"; executors are {}", item.text,
+                 item.of, ids_of(model.executors));
+  }
+  const bool in_percent = item.value.ends_with('%');
+  const auto percent =
+      whole_number(trimmed(item.value.substr(0, item.value.size() - (in_percent ? 1 : 0))));
+  if (!in_percent || !percent || *percent < 1 || *percent > most_percent) {
+    return error("\"{}\": execution times become 1% to {}% of what they are", item.text,
+                 most_percent);
+  }
+  result.percent = static_cast<int>(*percent);
+  return result;
+}
+
+Result<Change> new_period(const Item& item, const model::Model& model) {
+  const Result<CallbackIndex> callback = callback_of(item, model);
+  if (!callback) return tl::unexpected(callback.error());
+  if (!period_of(model[*callback])) {
+    return error("\"{}\": callback \"{}\" has no period of its own", item.text, item.of);
+  }
+  const auto period = yaml::parse_time(item.value);
+  if (!period) return error("\"{}\": a period is a time with its unit", item.text);
+  return NewPeriod{.callback = *callback, .period = *period};
+}
+
+Result<Change> longest_delay(const Item& item) {
+  const auto delay = yaml::parse_time(item.value);
+  if (!delay) return error("\"{}\": a delay is a time with its unit", item.text);
+  return LongestDelay{.delay = *delay};
+}
+
+Result<Change> new_goal(const Item& item, const model::Model& model) {
+  const auto chain = std::ranges::find(model.chains, item.of, &model::Chain::id);
+  if (chain == model.chains.end()) {
+    return error("\"{}\": there is no chain \"{}\", only {}", item.text, item.of,
+                 ids_of(model.chains));
+  }
+  const auto goal = yaml::parse_time(item.value);
+  if (!goal) return error("\"{}\": a goal is a time with its unit", item.text);
+  return NewGoal{.chain = static_cast<std::size_t>(chain - model.chains.begin()), .goal = *goal};
 }
 
 Result<Change> split(const Item& item, const model::Model& model) {
@@ -173,12 +248,26 @@ Result<Change> split(const Item& item, const model::Model& model) {
                ids_of(model.callbacks));
 }
 
+Result<Change> without(const Item& item, const model::Model& model) {
+  const auto known = observations_of(model);
+  for (const Observation& observation : known) {
+    if (observation.without.of == item.of) return observation.without;
+  }
+  return error("\"{}\": the model's recording tells of no such observation{}", item.text,
+               known.empty() ? "" : fmt::format(", but of \"{}\"", known.front().without.of));
+}
+
 Result<Change> parse_change(std::string_view text, const model::Model& model) {
   const Item item = parts_of(text);
   if (item.verb == "executor" && !item.value.empty()) return new_kind(item, model);
   if (item.verb == "budget" && !item.value.empty()) return new_budget(item, model);
   if (item.verb == "priority" && !item.value.empty()) return new_priority(item, model);
   if (item.verb == "split" && !item.of.empty() && item.value.empty()) return split(item, model);
+  if (item.verb == "execution_time" && !item.value.empty()) return new_execution_time(item, model);
+  if (item.verb == "period" && !item.value.empty()) return new_period(item, model);
+  if (item.verb == "delay" && item.of.empty() && !item.value.empty()) return longest_delay(item);
+  if (item.verb == "without" && !item.of.empty() && item.value.empty()) return without(item, model);
+  if (item.verb == "goal" && !item.value.empty()) return new_goal(item, model);
   return error("\"{}\" is no change; changes are {}", text, forms);
 }
 
@@ -240,7 +329,102 @@ void apply(const Split& change, model::Model& model) {
   }
 }
 
+void apply(const NewExecutionTime& change, model::Model& model) {
+  for (const CallbackIndex callback : change.callbacks) {
+    auto& curve = model.callbacks[callback.value()].execution_time;
+    curve = curves::scaled(curve, change.percent);
+  }
+}
+
+void apply(const NewPeriod& change, model::Model& model) {
+  auto& activation = model.callbacks[change.callback.value()].activation;
+  activation = with_period(*activation, change.period);
+}
+
+void apply(const LongestDelay& change, model::Model& model) {
+  for (model::Edge& edge : model.edges) edge.delay = std::min(edge.delay, change.delay);
+}
+
+void apply(const NewGoal& change, model::Model& model) {
+  model.chains[change.chain].goal = change.goal;
+}
+
+void apply(const Without& change, model::Model& model) {
+  if (const auto* overhead = std::get_if<Without::Overhead>(&change.target)) {
+    model.executors[overhead->executor.value()].overhead = change.values;
+  } else if (const auto* cost = std::get_if<Without::ExecutionTime>(&change.target)) {
+    model.callbacks[cost->callback.value()].execution_time = change.values;
+  } else if (const auto* activation = std::get_if<Without::Activation>(&change.target)) {
+    model.callbacks[activation->callback.value()].activation =
+        model::MinDistanceActivation{change.values};
+  } else {
+    const auto& [from, to] = std::get<Without::Delay>(change.target);
+    for (model::Edge& edge : model.edges) {
+      if (edge.from == from && edge.to == to) {
+        edge.delay = std::min(edge.delay, change.values.front());
+      }
+    }
+  }
+}
+
+std::string text_of(const Without& change, const model::Model& /*model*/) {
+  return fmt::format("without({})", change.of);
+}
+
+std::string text_of(const NewBudget& change, const model::Model& model) {
+  return fmt::format("budget({})={}", model[change.executor].id, in_milliseconds(change.budget));
+}
+
+std::string text_of(const NewPriority& change, const model::Model& model) {
+  return fmt::format("priority({})={}", model[change.callback].id, change.priority);
+}
+
+std::string text_of(const NewKind& change, const model::Model& model) {
+  const std::string of = change.executor ? fmt::format("({})", model[*change.executor].id) : "";
+  return fmt::format("executor{}={}", of, model::to_string(change.kind));
+}
+
+std::string text_of(const Split& change, const model::Model& /*model*/) {
+  return fmt::format("split({})", change.of);
+}
+
+std::string text_of(const NewExecutionTime& change, const model::Model& /*model*/) {
+  return fmt::format("execution_time({})={}%", change.of, change.percent);
+}
+
+std::string text_of(const NewPeriod& change, const model::Model& model) {
+  return fmt::format("period({})={}", model[change.callback].id, in_milliseconds(change.period));
+}
+
+std::string text_of(const LongestDelay& change, const model::Model& /*model*/) {
+  return fmt::format("delay={}", in_milliseconds(change.delay));
+}
+
+std::string text_of(const NewGoal& change, const model::Model& model) {
+  return fmt::format("goal({})={}", model.chains[change.chain].id, in_milliseconds(change.goal));
+}
+
 }  // namespace
+
+std::optional<Duration> period_of(const model::Callback& callback) {
+  if (!callback.activation) return std::nullopt;
+  if (const auto* periodic = std::get_if<model::PeriodicActivation>(&*callback.activation)) {
+    return periodic->period;
+  }
+  if (const auto* sporadic = std::get_if<model::SporadicActivation>(&*callback.activation)) {
+    return sporadic->min_separation;
+  }
+  return std::nullopt;
+}
+
+model::Activation with_period(model::Activation activation, Duration period) {
+  if (auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
+    periodic->period = period;
+  } else {
+    std::get<model::SporadicActivation>(activation).min_separation = period;
+  }
+  return activation;
+}
 
 Result<std::vector<Change>> parse_changes(std::string_view text, const model::Model& model) {
   std::vector<Change> changes;
@@ -253,23 +437,42 @@ Result<std::vector<Change>> parse_changes(std::string_view text, const model::Mo
 }
 
 std::string to_string(const Change& change, const model::Model& model) {
-  if (const auto* budget = std::get_if<NewBudget>(&change)) {
-    return fmt::format("budget({})={}", model[budget->executor].id,
-                       in_milliseconds(budget->budget));
+  return std::visit([&](const auto& each) { return text_of(each, model); }, change);
+}
+
+std::string to_string(std::span<const Change> changes, const model::Model& model) {
+  std::vector<std::string> texts;
+  for (const Change& change : changes) texts.push_back(to_string(change, model));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<Change> shorter_callbacks(const model::Model& model,
+                                      std::span<const std::size_t> chains, int percent) {
+  std::set<ExecutorIndex> executors;
+  for (const std::size_t chain : chains) {
+    std::ranges::copy(influencing(model, model.chains[chain]),
+                      std::inserter(executors, executors.end()));
   }
-  if (const auto* priority = std::get_if<NewPriority>(&change)) {
-    return fmt::format("priority({})={}", model[priority->callback].id, priority->priority);
+  std::vector<Change> changes;
+  for (const ExecutorIndex executor : executors) {
+    changes.emplace_back(
+        NewExecutionTime{model[executor].id, callbacks_on(executor, model), percent});
   }
-  if (const auto* kind = std::get_if<NewKind>(&change)) {
-    const std::string of = kind->executor ? fmt::format("({})", model[*kind->executor].id) : "";
-    return fmt::format("executor{}={}", of, model::to_string(kind->kind));
-  }
-  return fmt::format("split({})", std::get<Split>(change).of);
+  return changes;
 }
 
 Result<void> apply(const Change& change, model::Model& model) {
   std::visit([&](const auto& each) { apply(each, model); }, change);
   return model::validate(model, to_string(change, model));
+}
+
+Result<model::Model> with_changes(std::string_view text, model::Model model) {
+  for (const std::string_view item : items_of(text)) {
+    const Result<Change> change = parse_change(item, model);
+    if (!change) return tl::unexpected(change.error());
+    if (auto applied = apply(*change, model); !applied) return tl::unexpected(applied.error());
+  }
+  return model;
 }
 
 }  // namespace takt::budget

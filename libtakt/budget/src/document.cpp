@@ -3,12 +3,16 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "takt/analysis/analyze.hpp"
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/budget/change.hpp"
+#include "takt/curves/execution_time_curve.hpp"
 
 namespace takt::budget {
 
@@ -30,20 +34,47 @@ std::string_view to_string(ChainPlan::State state) {
   return {};
 }
 
-Json change(const model::Model& model, const std::optional<Needs::Change>& change) {
-  if (!change) return {};
-  return {{"callback", model[change->callback].id},
-          {"from", change->from.count()},
-          {"to", change->to.count()}};
+/// A change of one callback's time, and how `takt budget --what-if` makes it.
+Json of_callback(const model::Model& model, model::CallbackIndex callback, Duration from,
+                 Duration to, const Change& change) {
+  return {{"callback", model[callback].id},
+          {"from", from.count()},
+          {"to", to.count()},
+          {"what_if", to_string(change, model)}};
 }
 
-Json needs_of(const model::Model& model, const std::optional<Needs>& needs) {
-  if (!needs) return {};
-  return {{"goal", or_null(needs->goal)},
-          {"cores", or_null(needs->cores)},
-          {"execution_time", change(model, needs->execution_time)},
-          {"period", change(model, needs->period)},
-          {"all_execution_times_percent", or_null(needs->all_execution_times)}};
+Json execution_time(const model::Model& model, const std::optional<NewExecutionTime>& change) {
+  if (!change) return {};
+  const model::CallbackIndex callback = change->callbacks.front();
+  const std::vector<Duration>& curve = model[callback].execution_time;
+  return of_callback(model, callback, curve.front(), curves::scaled(curve, change->percent).front(),
+                     *change);
+}
+
+Json period(const model::Model& model, const std::optional<NewPeriod>& change) {
+  if (!change) return {};
+  return of_callback(model, change->callback, *period_of(model[change->callback]), change->period,
+                     *change);
+}
+
+Json needs_of(const model::Model& model, const ChainPlan& planned) {
+  if (!planned.needs) return {};
+  const Needs& needs = *planned.needs;
+  Json json{{"goal", or_null(needs.goal)},
+            {"cores", or_null(needs.cores)},
+            {"execution_time", execution_time(model, needs.execution_time)},
+            {"period", period(model, needs.period)},
+            {"all_execution_times_percent", or_null(needs.all_execution_times)}};
+  json["what_if"] = Json::object();
+  if (needs.goal) {
+    json["what_if"]["goal"] = to_string(NewGoal{planned.chain, *needs.goal}, model);
+  }
+  if (needs.all_execution_times) {
+    const auto all =
+        shorter_callbacks(model, std::span(&planned.chain, 1), *needs.all_execution_times);
+    json["what_if"]["all_execution_times_percent"] = to_string(all, model);
+  }
+  return json;
 }
 
 Json executor(const model::Model& model, const Reservation& reservation) {
@@ -65,7 +96,7 @@ Json chain(const model::Model& model, const ChainPlan& planned) {
           {"bound", or_null(planned.bound)},
           {"state", to_string(planned.state)},
           {"met", planned.state == ChainPlan::State::guaranteed},
-          {"needs", needs_of(model, planned.needs)}};
+          {"needs", needs_of(model, planned)}};
 }
 
 /// The bandwidth that is reserved on each core, or on all together.

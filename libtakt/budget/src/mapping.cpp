@@ -78,14 +78,21 @@ std::optional<Mapping> partition(std::span<const Load> loads, const Cores& cores
   return mapping;
 }
 
-bool holds_globally(std::span<const Load> loads, const Cores& cores) {
+bool is_bound(const Load& load) { return load.core.has_value(); }
+
+/// The test of Goossens, Funk and Baruah for loads that are bound to no core.
+scheduling::GfbTest gfb_test(std::span<const Load> loads, const Cores& cores) {
   std::vector<double> densities;
   for (const Load& load : loads) {
-    if (load.core) return false;
     densities.insert(densities.end(), static_cast<std::size_t>(load.threads), load.density);
   }
-  const auto count = static_cast<int>(cores.numbers.size());
-  const scheduling::GfbTest test = scheduling::gfb_test(densities, count);
+  return scheduling::gfb_test(densities, static_cast<int>(cores.numbers.size()));
+}
+
+bool holds_globally(std::span<const Load> loads, const Cores& cores) {
+  if (std::ranges::any_of(loads, is_bound)) return false;
+  const auto count = static_cast<double>(cores.numbers.size());
+  const scheduling::GfbTest test = gfb_test(loads, cores);
   // The share of each core that the kernel keeps for other threads counts like a reservation.
   return test.total <= test.limit - count * (1 - cores.capacity) + tolerance;
 }
@@ -102,6 +109,17 @@ std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& co
   if (!mapping) mapping = partition(all, cores, Fit::first);
   if (mapping) mapping->core_of.resize(loads.size());
   return mapping;
+}
+
+bool serve(std::span<const Load> loads, const Cores& cores) {
+  if (loads.empty()) return true;
+  if (cores.numbers.empty() || exceed(loads, cores)) return false;
+  if (std::ranges::all_of(loads, is_bound)) {
+    return partition(loads, cores, Fit::first).has_value();
+  }
+  const scheduling::GfbTest test = gfb_test(loads, cores);
+  return std::ranges::none_of(loads, is_bound) && test.holds &&
+         test.largest <= cores.capacity + tolerance;
 }
 
 bool exceed(std::span<const Load> loads, const Cores& cores) {

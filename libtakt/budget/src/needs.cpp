@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "bisection.hpp"
 #include "planner.hpp"
+#include "takt/budget/change.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 #include "takt/curves/saturating.hpp"
@@ -26,26 +26,6 @@ constexpr int unchanged = 100;
 constexpr int longest = 1000;
 /// At most this many additional cores are tried.
 constexpr std::size_t most_cores = 64;
-
-std::optional<Duration> period_of(const model::Callback& callback) {
-  if (!callback.activation) return std::nullopt;
-  if (const auto* periodic = std::get_if<model::PeriodicActivation>(&*callback.activation)) {
-    return periodic->period;
-  }
-  if (const auto* sporadic = std::get_if<model::SporadicActivation>(&*callback.activation)) {
-    return sporadic->min_separation;
-  }
-  return std::nullopt;
-}
-
-model::Activation with_period(model::Activation activation, Duration period) {
-  if (auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
-    periodic->period = period;
-  } else {
-    std::get<model::SporadicActivation>(activation).min_separation = period;
-  }
-  return activation;
-}
 
 /// The time rounded up to three digits, as reports print it.
 Duration rounded_up(Duration time) {
@@ -168,7 +148,7 @@ class Remedies {
     return options_.cores.numbers.size() + static_cast<std::size_t>(*more);
   }
 
-  std::optional<Needs::Change> shorter_callback() {
+  std::optional<NewExecutionTime> shorter_callback() {
     std::optional<CallbackIndex> best;
     int most = 0;
     for (const CallbackIndex c : callbacks_) {
@@ -184,11 +164,10 @@ class Remedies {
     const auto percent =
         closest(most, 1, [&](int p) { return is_guaranteed(with_execution_times({*best}, p)); });
     if (!percent) return std::nullopt;
-    const std::vector<Duration>& curve = model_[*best].execution_time;
-    return Needs::Change{*best, curve.front(), curves::scaled(curve, *percent).front()};
+    return NewExecutionTime{model_[*best].id, {*best}, *percent};
   }
 
-  std::optional<Needs::Change> longer_period() {
+  std::optional<NewPeriod> longer_period() {
     std::optional<CallbackIndex> best;
     int least = longest + 1;
     for (const CallbackIndex c : callbacks_) {
@@ -210,7 +189,7 @@ class Remedies {
       return is_guaranteed(changed);
     });
     if (!percent) return std::nullopt;
-    return Needs::Change{*best, present, period(*percent)};
+    return NewPeriod{*best, period(*percent)};
   }
 
   const model::Model& model_;

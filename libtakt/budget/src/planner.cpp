@@ -1,9 +1,11 @@
 #include "planner.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "bisection.hpp"
+#include "takt/budget/admission.hpp"
 #include "takt/budget/influence.hpp"
 
 namespace takt::budget {
@@ -25,7 +27,13 @@ struct Planner::Candidate {
 };
 
 Planner::Planner(const model::Model& model, const Options& options)
-    : model_(model), options_(options), whole_(model, options), trial_(model, options) {}
+    : model_(model),
+      options_(options),
+      cores_(options.cores),
+      whole_(model, options),
+      trial_(model, options) {
+  std::ranges::copy(loads_of_slots(model), std::back_inserter(cores_.taken));
+}
 
 void Planner::set(ExecutorIndex executor, std::optional<Duration> budget) {
   present_.budgets[executor.value()] = budget;
@@ -40,7 +48,7 @@ void Planner::enter(Assignment assignment) {
   }
 }
 
-Planner::Outcome Planner::plan(std::span<const std::size_t> chains) {
+std::optional<Planner::Outcome> Planner::begin(std::span<const std::size_t> chains) {
   Assignment most;
   most.chains.assign(chains.begin(), chains.end());
   most.budgets.resize(model_.executors.size());
@@ -62,6 +70,11 @@ Planner::Outcome Planner::plan(std::span<const std::size_t> chains) {
   if (!holds()) return failure();
   find_least();
   if (!might_fit(present_.least, 1)) return failure();
+  return std::nullopt;
+}
+
+Planner::Outcome Planner::plan(std::span<const std::size_t> chains) {
+  if (const auto failure = begin(chains)) return *failure;
   if (map()) return Outcome::found;
   for (std::int64_t step = options_.step * percent; step >= 1; step /= 2) {
     lower_all(step);
@@ -72,6 +85,10 @@ Planner::Outcome Planner::plan(std::span<const std::size_t> chains) {
 }
 
 bool Planner::holds() {
+  if (steps() >= options_.effort) {
+    is_certain_ = false;
+    return false;
+  }
   const analysis::Bounds& best = whole_.bounds();
   const analysis::Bounds& bounds = trial_.bounds();
   const auto starves = [&](std::size_t callback) {
@@ -193,11 +210,11 @@ bool Planner::might_fit(std::vector<std::optional<Duration>> budgets, std::int64
     auto& budget = *budgets[executor.value()];
     budget = std::max(budget - step * trial_.range(executor).unit, Duration{0});
   }
-  return !exceed(loads(budgets), options_.cores);
+  return !exceed(loads(budgets), cores_);
 }
 
 bool Planner::map() {
-  auto mapping = map_to_cores(loads(present_.budgets), options_.cores);
+  auto mapping = map_to_cores(loads(present_.budgets), cores_);
   if (!mapping) return false;
   present_.mapping = std::move(*mapping);
   return true;

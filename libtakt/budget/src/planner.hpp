@@ -51,6 +51,11 @@ class Planner {
   /// Looks for an assignment for these chains, with budgets that may be larger than they need to
   /// be. Takes O(executors² · 100 / step) analyses at most; about 40 for each executor is usual.
   [[nodiscard]] Outcome plan(std::span<const std::size_t> chains);
+  /// Whether plan() does not find at once that there is no such assignment. O(log 1000) analyses
+  /// for each executor.
+  [[nodiscard]] bool may_plan(std::span<const std::size_t> chains) {
+    return begin(chains) != Outcome::not_possible;
+  }
   /// What plan() has found.
   [[nodiscard]] const Assignment& assignment() const { return present_; }
   /// Lowers the budgets of an assignment until none can be lowered by granularity() alone.
@@ -58,14 +63,19 @@ class Planner {
 
   [[nodiscard]] std::vector<Reservation> reservations(const Assignment& assignment) const;
   [[nodiscard]] std::size_t analyses() const { return whole_.analyses() + trial_.analyses(); }
+  [[nodiscard]] std::int64_t steps() const { return whole_.steps() + trial_.steps(); }
 
  private:
   struct Candidate;
 
   void set(model::ExecutorIndex executor, std::optional<Duration> budget);
   void enter(Assignment assignment);
+  /// Gives the executors all that a core grants. Returns why there is no assignment, if that is
+  /// clear already.
+  [[nodiscard]] std::optional<Outcome> begin(std::span<const std::size_t> chains);
   /// Whether all goals hold, and every callback of an executor with a reservation has a bound if it
   /// has one on a whole core: a budget that is too small throttles, which best effort would not.
+  /// False when the effort is spent.
   [[nodiscard]] bool holds();
   void find_least();
   /// Lowers budgets by this many units until none can be lowered; returns whether any was.
@@ -87,11 +97,14 @@ class Planner {
 
   const model::Model& model_;
   const Options& options_;
+  /// Those of the options, without what the model's slots take.
+  Cores cores_;
   /// Here every executor has a whole core.
   Trial whole_;
   Trial trial_;
   Assignment present_;
-  /// Whether every goal that was missed is missed for certain: the analysis did not give up early.
+  /// Whether every goal that was missed is missed for certain: neither an analysis nor the search
+  /// gave up early.
   bool is_certain_ = true;
 };
 

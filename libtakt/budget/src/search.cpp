@@ -3,30 +3,17 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "chains_by_rank.hpp"
 #include "needs.hpp"
 #include "planner.hpp"
 
 namespace takt::budget {
 
 namespace {
-
-/// Chains with a goal, the most important first.
-std::vector<std::size_t> chains_by_rank(const model::Model& model) {
-  std::vector<std::size_t> chains;
-  for (std::size_t c = 0; c < model.chains.size(); ++c) {
-    if (model.chains[c].goal) chains.push_back(c);
-  }
-  std::ranges::stable_sort(chains, {}, [&](std::size_t c) {
-    return model.chains[c].rank.value_or(std::numeric_limits<std::int64_t>::max());
-  });
-  return chains;
-}
 
 ReservationPlan plan(const model::Model& model, const Options& options) {
   using State = ChainPlan::State;

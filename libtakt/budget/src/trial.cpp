@@ -85,8 +85,12 @@ void Trial::set_activation(model::CallbackIndex callback, model::Activation acti
 }
 
 const analysis::Bounds& Trial::bounds() {
-  if (std::exchange(is_changed_, false)) ++analyses_;
-  return analyzer_.bounds();
+  const analysis::Bounds& bounds = analyzer_.bounds();
+  if (std::exchange(is_changed_, false)) {
+    ++analyses_;
+    steps_ += bounds.steps;
+  }
+  return bounds;
 }
 
 }  // namespace takt::budget

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -47,6 +48,8 @@ class Trial {
   [[nodiscard]] bool met(std::size_t chain) { return bounds().chains[chain].met().value_or(true); }
   /// How often bounds were found anew, after a change.
   [[nodiscard]] std::size_t analyses() const { return analyses_; }
+  /// The steps that these took (see analysis::Options::effort).
+  [[nodiscard]] std::int64_t steps() const { return steps_; }
 
  private:
   std::vector<Range> ranges_;
@@ -55,6 +58,7 @@ class Trial {
   analysis::Analyzer analyzer_;
   bool is_changed_ = true;
   std::size_t analyses_ = 0;
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace takt::budget

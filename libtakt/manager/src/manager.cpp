@@ -95,8 +95,9 @@ std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool
     return fmt::format(
         "it has no bound: {} is activated every {:.3g} ms, and would have to be "
         "every {:.3g} ms",
-        model[needs.period->callback].id, milliseconds(needs.period->from),
-        milliseconds(needs.period->to));
+        model[needs.period->callback].id,
+        milliseconds(*budget::period_of(model[needs.period->callback])),
+        milliseconds(needs.period->period));
   }
   return "it has no bound";
 }

@@ -80,6 +80,31 @@ model::MinDistanceActivation together(const std::vector<model::MinDistanceActiva
   return all;
 }
 
+/// The costs of several curves together, and without the largest one of all.
+struct Merged {
+  std::vector<Duration> values;
+  std::vector<Duration> without;
+  Duration largest{};
+  Instant time;
+};
+
+Merged merged(const std::vector<const execution::CostCurve*>& curves) {
+  Merged result;
+  const auto largest =
+      std::ranges::max_element(curves, {}, [](const auto* curve) { return curve->largest(); });
+  for (const execution::CostCurve* curve : curves) {
+    result.values = execution::merge_costs(std::move(result.values), curve->values());
+    result.without = execution::merge_costs(
+        std::move(result.without),
+        curve == *largest ? curve->values_without_largest() : curve->values());
+  }
+  if (!curves.empty()) {
+    result.largest = (*largest)->largest();
+    result.time = (*largest)->time_of_largest();
+  }
+  return result;
+}
+
 model::Supply supply_of(const std::optional<execution::ExecutorThread>& announced) {
   if (!announced || announced->policy != "deadline") {
     return model::DedicatedSupply{};
@@ -200,15 +225,16 @@ void Builder::add_executors() {
       }
     }
     executor.supply = supply_of(observed.announced);
+    std::vector<const execution::CostCurve*> overheads;
     for (const execution::ThreadIndex thread : observed.threads) {
       if (observed.is_source) break;  // it is the overhead of its thread's other callbacks
       const bool turns = has(executor.kind, model::ExecutorTrait::several_threads);
-      if (const auto* overhead = observations_.overhead(thread, turns)) {
-        executor.overhead =
-            execution::merge_costs(std::move(executor.overhead), overhead->values());
-      }
+      const auto* overhead = observations_.overhead(thread, turns);
+      if (overhead != nullptr && !overhead->empty()) overheads.push_back(overhead);
     }
-    executor.overhead = in_range(std::move(executor.overhead));
+    const Merged overhead = merged(overheads);
+    executor.overhead = in_range(overhead.values);
+    note_outlier({"overhead", executor.id, {}, overhead.largest, overhead.time, overhead.without});
     const bool shares_process =
         std::count_if(executors.begin(), executors.end(), [&](const execution::Executor& other) {
           return other.process == observed.process;
@@ -284,13 +310,25 @@ void Builder::note_unnamed_work(const execution::Executor& observed,
   }
 }
 
+void Builder::note_outlier(Outlier outlier) {
+  outlier.value = in_range(outlier.value);
+  outlier.without = in_range(std::move(outlier.without));
+  const bool is_distance = outlier.of == "activation";
+  if (outlier.without.size() < (is_distance ? 2 : 1)) return;
+  const Duration next = outlier.without[is_distance ? 1 : 0];
+  const auto [less, more] = std::minmax(outlier.value, next);
+  if (is_distance == (outlier.value < next) && less * 5 < more * 4) {
+    outliers_.push_back(std::move(outlier));
+  }
+}
+
 void Builder::note_times() {
   for (const auto& [observed, callback] : callback_of_) {
     const CallbackObservation& observation = *observations_.callback(observed);
     ObservedTimes& times = observed_times_[model_[callback].id];
     times.count += observation.count;
     times.shortest = std::min(times.shortest, observation.shortest);
-    times.longest = std::max(times.longest, observation.execution_time.values().front());
+    times.longest = std::max(times.longest, observation.execution_time.largest());
     times.total = bounded(times.total + observation.total);
   }
 }
@@ -309,7 +347,6 @@ Duration Builder::source_period(const execution::Callback& callback) const {
 
 std::optional<model::Activation> Builder::activation(Observed index) const {
   const execution::Callback& callback = objects_[index];
-  const CallbackObservation& observation = *observations_.callback(index);
   if (callback.timer) {
     const execution::Timer& timer = objects_[*callback.timer];
     if (timer.period >= epsilon && timer.period <= curves::longest_time) {
@@ -321,22 +358,29 @@ std::optional<model::Activation> Builder::activation(Observed index) const {
   } else if (!is_activated_from_outside(index)) {
     return std::nullopt;
   }
+  return min_distance(index, own_activations(index));
+}
+
+const execution::DistanceCurve& Builder::own_activations(Observed index) const {
+  const CallbackObservation& observation = *observations_.callback(index);
   // What the edges explain comes in addition to a callback's own activations. Messages of senders
   // that are not part of the model have no edges, so with them every activation counts.
   const bool edges_explain = std::ranges::all_of(observation.activated_by, [&](const auto& sender) {
     return is_explained(index, sender.first);
   });
-  const auto& activations = edges_explain && !callback.timer ? observation.activations_from_outside
-                                                             : observation.activations;
-  return min_distance(index, activations);
+  return edges_explain && !objects_[index].timer ? observation.activations_from_outside
+                                                 : observation.activations;
+}
+
+Duration Builder::observed_time(Observed index) const {
+  const auto node = objects_.node_of(objects_[index]);
+  const auto phases = node ? observations_.phases().find(*node) : observations_.phases().end();
+  return end_ - (phases == observations_.phases().end() ? begin_ : phases->second.since);
 }
 
 model::MinDistanceActivation Builder::min_distance(
     Observed index, const execution::DistanceCurve& activations) const {
-  const auto node = objects_.node_of(objects_[index]);
-  const auto phases = node ? observations_.phases().find(*node) : observations_.phases().end();
-  const Instant since = phases == observations_.phases().end() ? begin_ : phases->second.since;
-  auto values = activations.bounded_by(end_ - since);
+  auto values = activations.bounded_by(observed_time(index));
   // Times beyond the range of models would only repeat the longest one.
   while (values.size() > 2 && values.back() > curves::longest_time &&
          values[values.size() - 2] > Duration{0}) {
@@ -371,20 +415,45 @@ void Builder::add_callback(Observed index, const std::string& id) {
     const std::int64_t depth = objects_[*observed.subscription].queue_depth;
     callback.queue_depth = depth > 0 ? std::optional(depth) : std::nullopt;
   }
-  callback.execution_time = observations_.callback(index)->cost();
+  const CallbackObservation& observation = *observations_.callback(index);
+  callback.execution_time = observation.cost();
   callback.activation = activation(index);
   if (join != join_of_.end()) {
     callback.id = callback.node + ":";
     callback.topic.reset();
-    callback.execution_time = joins_[join->second].execution_time;
+    std::vector<const execution::CostCurve*> costs;
+    std::vector<Duration> cost = joins_[join->second].execution_time;
     for (const Observed member : joins_[join->second].members) {
       callback.id +=
           (callback.id.ends_with(':') ? "" : "+") + objects_[*objects_.topic_of(objects_[member])];
-      callback.execution_time = execution::merge_costs(std::move(callback.execution_time),
-                                                       observations_.callback(member)->cost());
+      const CallbackObservation& of_member = *observations_.callback(member);
+      cost = execution::merge_costs(std::move(cost), of_member.cost());
+      costs.push_back(&of_member.execution_time);
     }
+    const Merged runs = merged(costs);
+    const auto without = execution::merge_costs(joins_[join->second].without_largest, runs.without);
+    note_outlier({"execution_time", callback.id, {}, cost.front(), runs.time, without});
+    callback.execution_time = std::move(cost);
+  } else {
+    note_outlier({"execution_time",
+                  id,
+                  {},
+                  callback.execution_time.front(),
+                  observation.execution_time.time_of_largest(),
+                  observation.cost_without_largest()});
   }
   callback.execution_time = in_range(std::move(callback.execution_time));
+  if (callback.activation &&
+      std::holds_alternative<model::MinDistanceActivation>(*callback.activation)) {
+    const execution::DistanceCurve& activations = own_activations(index);
+    const auto& values = std::get<model::MinDistanceActivation>(*callback.activation).values;
+    note_outlier({"activation",
+                  callback.id,
+                  {},
+                  values.size() > 1 ? values[1] : Duration{0},
+                  activations.time_of_shortest(),
+                  activations.bounded_without_shortest(observed_time(index))});
+  }
   callback_of_[index] = model::CallbackIndex(model_.callbacks.size());
   model_.callbacks.push_back(std::move(callback));
 }
@@ -415,9 +484,8 @@ void Builder::set_inference(model::Join& join, const ObservedJoin& observed) con
     if (observations_.publishes(objects_, member)) {
       join.completed_by.push_back(join.inputs[n]);
     } else {
-      join.keeping_time =
-          std::max(join.keeping_time,
-                   in_range(observations_.callback(member)->execution_time.values().front()));
+      join.keeping_time = std::max(
+          join.keeping_time, in_range(observations_.callback(member)->execution_time.largest()));
     }
   }
 }
@@ -511,20 +579,21 @@ std::optional<std::vector<model::CallbackIndex>> Builder::callers(
   return std::vector(answered.begin(), answered.end());
 }
 
-Duration Builder::delay(const EdgeObservation& edge, const model::Callback& from,
-                        const model::Callback& to) const {
+LongestDelay Builder::delay(const EdgeObservation& edge, const model::Callback& from,
+                            const model::Callback& to) const {
   const bool alone = model_[to.executor].threads == 1;
   // A thread that sends looks for work next (ros-llama S-1.4). With several, another one wakes up.
   if (from.executor == to.executor && alone) {
-    return Duration(0);
+    return {.longest = Duration(0)};
   }
-  const auto& visible = alone ? edge.longest_visible_alone : edge.longest_visible;
-  return in_range(visible.value_or(edge.shortest));
+  LongestDelay visible = alone ? edge.longest_visible_alone : edge.longest_visible;
+  visible.longest = in_range(visible.longest.value_or(edge.shortest));
+  return visible;
 }
 
 void Builder::add_edges() {
-  struct Merged {
-    Duration delay{};
+  struct Together {
+    LongestDelay delay;
     std::uint64_t messages = 0;
     std::uint64_t observed = 0;
     std::optional<std::vector<model::CallbackIndex>> triggers;
@@ -534,7 +603,7 @@ void Builder::add_edges() {
     return objects_[from].kind == execution::CallbackKind::service &&
            objects_[to].kind == execution::CallbackKind::client;
   };
-  std::map<std::tuple<model::CallbackIndex, model::CallbackIndex, TopicIndex>, Merged> merged;
+  std::map<std::tuple<model::CallbackIndex, model::CallbackIndex, TopicIndex>, Together> together;
   std::vector<std::uint64_t> observed_messages;
   for (const auto& [key, edge] : observations_.edges()) {
     const auto& [from, to, topic] = key;
@@ -543,9 +612,10 @@ void Builder::add_edges() {
     if (sender == callback_of_.end() || receiver == callback_of_.end()) {
       continue;
     }
-    Merged& entry = merged[{sender->second, receiver->second, topic}];
-    entry.delay =
-        std::max(entry.delay, delay(edge, model_[sender->second], model_[receiver->second]));
+    Together& entry = together[{sender->second, receiver->second, topic}];
+    const LongestDelay delays = delay(edge, model_[sender->second], model_[receiver->second]);
+    entry.delay.add(*delays.longest, delays.time);
+    if (delays.second) entry.delay.add(*delays.second, delays.time);
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
     entry.observed += edge.count;
     // Each instance has to call at most once, whatever activates the caller: else the share would
@@ -556,8 +626,16 @@ void Builder::add_edges() {
     }
     entry.triggers = is_response(from, to) ? callers(from, edge) : triggers(from, topic);
   }
-  for (const auto& [key, entry] : merged) {
+  for (const auto& [key, entry] : together) {
     const auto& [from, to, topic] = key;
+    if (entry.delay.second) {
+      note_outlier({"delay",
+                    model_[from].id,
+                    model_[to].id,
+                    *entry.delay.longest,
+                    entry.delay.time,
+                    {*entry.delay.second}});
+    }
     // An edge stands for one message of an instance, so several need several edges.
     for (std::uint64_t i = 0; i < entry.messages; ++i) {
       const std::string& name = objects_[topic];
@@ -565,7 +643,7 @@ void Builder::add_edges() {
       edge.from = from;
       edge.to = to;
       if (!name.empty()) edge.topic = name;
-      edge.delay = entry.delay;
+      edge.delay = *entry.delay.longest;
       edge.triggered_by = entry.triggers;
       model::set_message_share(edge, entry.share);
       observed_messages.push_back(entry.observed);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "joins.hpp"
@@ -21,6 +22,20 @@ struct ObservedTimes {
   Duration shortest = Duration::max();
   Duration longest{};
   Duration total{};
+};
+
+/// A value of a model that one observation alone makes so large, or so small.
+struct Outlier {
+  /// What it is of: "execution_time", "overhead", "activation" or "delay".
+  std::string_view of;
+  /// The callback, or the executor; of a delay, the sender.
+  std::string id;
+  /// The receiver of a delay.
+  std::string to;
+  Duration value{};
+  Instant time;
+  /// The curve without it, or the one next longest delay.
+  std::vector<Duration> without;
 };
 
 /// What an executor's thread did while no callback ran that events name.
@@ -51,6 +66,8 @@ class Builder {
   /// The ids of the built model's callbacks that ran on a thread.
   [[nodiscard]] std::set<std::string> callbacks_on(execution::ThreadIndex thread,
                                                    const model::Model& built) const;
+  /// The curves' and delays' outliers: at least a quarter beyond the next value.
+  [[nodiscard]] const std::vector<Outlier>& outliers() const { return outliers_; }
   /// Only executors with one thread are looked at: threads of others also wait for each other.
   [[nodiscard]] const std::vector<UnnamedWork>& unnamed_work() const { return unnamed_work_; }
 
@@ -72,6 +89,8 @@ class Builder {
   [[nodiscard]] std::optional<std::string> why_unclassifiable(
       const execution::Executor& observed) const;
   [[nodiscard]] Duration source_period(const execution::Callback& callback) const;
+  /// Keeps it if it is one.
+  void note_outlier(Outlier outlier);
   void note_unnamed_work(const execution::Executor& observed, model::ExecutorIndex executor);
   void set_inference(model::Join& join, const ObservedJoin& observed) const;
   void add_callback(Observed index, const std::string& id);
@@ -88,6 +107,10 @@ class Builder {
   /// The measured activations of the callback, as far as the curve holds them.
   [[nodiscard]] model::MinDistanceActivation min_distance(
       Observed index, const execution::DistanceCurve& activations) const;
+  /// Those that count as its own, and not of edges.
+  [[nodiscard]] const execution::DistanceCurve& own_activations(Observed index) const;
+  /// How long the callback was observed.
+  [[nodiscard]] Duration observed_time(Observed index) const;
   /// Whether an edge leads from a sender of the callback's messages to it.
   [[nodiscard]] bool is_explained(Observed index, Observed sender) const;
   [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> triggers(Observed from,
@@ -95,8 +118,9 @@ class Builder {
   /// The callers whose requests a service answers to this client; none: all of its callers.
   [[nodiscard]] std::optional<std::vector<model::CallbackIndex>> callers(
       Observed service, const EdgeObservation& response) const;
-  [[nodiscard]] Duration delay(const EdgeObservation& edge, const model::Callback& from,
-                               const model::Callback& to) const;
+  /// The longest delay of the edge's messages is known always.
+  [[nodiscard]] LongestDelay delay(const EdgeObservation& edge, const model::Callback& from,
+                                   const model::Callback& to) const;
   /// The share of a caller's instances that call the service; none: all call it, or it is not known
   /// which of them do.
   [[nodiscard]] std::optional<model::MessageShare> calling(Observed caller,
@@ -120,6 +144,7 @@ class Builder {
   std::vector<std::string> warnings_;
   std::map<std::string, ObservedTimes> observed_times_;
   std::vector<UnnamedWork> unnamed_work_;
+  std::vector<Outlier> outliers_;
 };
 
 }  // namespace takt::synthesis

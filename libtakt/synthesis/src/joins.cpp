@@ -44,13 +44,15 @@ Topics outputs_of(const NodeInputs& inputs, const Members& members) {
 std::optional<ObservedJoin> verified(const NodeInputs& inputs, const Members& members,
                                      JoinKind kind) {
   const Topics topics = outputs_of(inputs, members);
-  ObservedJoin join{kind, {members.begin(), members.end()}, {}, {}};
+  ObservedJoin join{.kind = kind, .members = {members.begin(), members.end()}};
   for (const TopicIndex topic : topics) {
     if (!inputs.agrees(kind, members, topic)) {
       return std::nullopt;
     }
-    join.execution_time =
-        execution::merge_costs(std::move(join.execution_time), inputs.cost(kind, topic).values());
+    const execution::CostCurve& cost = inputs.cost(kind, topic);
+    join.execution_time = execution::merge_costs(std::move(join.execution_time), cost.values());
+    join.without_largest =
+        execution::merge_costs(std::move(join.without_largest), cost.values_without_largest());
   }
   return topics.empty() || !join.execution_time.empty() ? std::optional(join) : std::nullopt;
 }
@@ -243,6 +245,7 @@ class Search {
     if (join.execution_time.empty()) {
       const auto* const sets = observations_.declared_sets().cost(members);
       join.execution_time = sets != nullptr ? sets->values() : cost_of_sets(observations_, members);
+      join.without_largest = sets != nullptr ? sets->values_without_largest() : join.execution_time;
     }
     found_.joins.push_back(std::move(join));
   }

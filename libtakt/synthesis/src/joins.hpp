@@ -18,9 +18,11 @@ struct ObservedJoin {
   std::vector<ObservedCallbackIndex> members;
   /// The cost of each completed set: that of the run that completed it and of those before it that
   /// only added a message.
-  std::vector<Duration> execution_time;
+  std::vector<Duration> execution_time{};
+  /// The same without the most expensive set, where it is known.
+  std::vector<Duration> without_largest{};
   /// Percent; none if the program or a model declares it.
-  std::optional<std::int64_t> confidence;
+  std::optional<std::int64_t> confidence{};
 };
 
 struct ObservedJoins {

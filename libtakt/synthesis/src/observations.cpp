@@ -136,7 +136,7 @@ void Observations::add_message(const execution::Database& database,
     auto& longest = alone ? edge.longest_visible_alone : edge.longest_visible;
     if (const auto visible =
             execution::visible_delay(instance, publication.sent, sender_end, alone)) {
-      longest = std::max(longest.value_or(Duration{0}), *visible);
+      longest.add(*visible, publication.sent);
     }
   }
 }
@@ -154,18 +154,18 @@ void Observations::add(const execution::Database& database, const CallbackInstan
   ++callback.count;
   callback.shortest = std::min(callback.shortest, instance.execution_time());
   callback.total = bounded(callback.total + instance.execution_time());
-  callback.execution_time.add(instance.execution_time());
+  callback.execution_time.add(instance.execution_time(), instance.start);
   if (observing_.aging) {
     if (!callback.aged) callback.aged.emplace(*observing_.aging);
     callback.aged->add(instance.execution_time());
   }
   if (instance.overhead) {
     Overhead& overhead = grow_to(overheads_, instance.thread);
-    overhead.alone.add(*instance.overhead);
+    overhead.alone.add(*instance.overhead, instance.start);
     Duration& shortest = overhead.shortest_before_turn;
     shortest = std::min(shortest, instance.before_turn.value_or(shortest));
     const Duration waited = instance.before_turn.value_or(shortest) - shortest;
-    overhead.in_turn.add(*instance.overhead - waited);
+    overhead.in_turn.add(*instance.overhead - waited, instance.start);
   }
   const Publication* const publication = database.publication(instance.source);
   callback.activations.add(activation_of(owner, instance, publication));

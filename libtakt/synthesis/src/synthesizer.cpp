@@ -114,6 +114,21 @@ nlohmann::ordered_json aging_json(const Aging& aging) {
           {"margin", share(aging.margin)}};
 }
 
+/// Times count from the beginning of the recording.
+nlohmann::ordered_json outliers_json(const Builder& builder, Instant begin) {
+  auto json = nlohmann::ordered_json::array();
+  for (const Outlier& outlier : builder.outliers()) {
+    auto& entry = json.emplace_back();
+    entry["of"] = outlier.of;
+    entry["id"] = outlier.id;
+    if (!outlier.to.empty()) entry["to"] = outlier.to;
+    entry["value"] = outlier.value.count();
+    entry["at"] = (outlier.time - begin).count();
+    for (const Duration value : outlier.without) entry["without"].push_back(value.count());
+  }
+  return json;
+}
+
 nlohmann::ordered_json unnamed_json(const Builder& builder, const model::Model& model) {
   auto json = nlohmann::ordered_json::array();
   for (const UnnamedWork& work : builder.unnamed_work()) {
@@ -302,6 +317,7 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   provenance["actions"] = actions_json(model);
   provenance["threads"] = threads_json(builder, model, database);
   provenance["callback_isolated"] = isolated_json(model);
+  provenance["outliers"] = outliers_json(builder, pass.first);
   provenance["unnamed_work"] = unnamed_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   model.provenance = json_text(provenance);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_format
-import shlex
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from takt import (
     files,
     inputs,
     pipeline,
+    processors,
     remedies,
     tables,
     verdict,
@@ -77,20 +77,13 @@ def analyze(
             "may be, until a goal is missed.",
         ),
     ] = False,
-    what_if: Annotated[
-        str | None,
-        Option(
-            "--what-if",
-            metavar="CHANGES",
-            help="Bound the model with these changes, separated by commas, and compare: "
-            "executor=KIND, executor(EXECUTOR)=KIND, budget(EXECUTOR)=3ms, priority(CALLBACK)=7, "
-            "split(CALLBACK or NODE): an executor of its own, on another processor.",
-        ),
-    ] = None,
+    what_if: inputs.WhatIf = None,
+    cores: processors.Cores = None,
 ) -> None:
     """Bound the response time of every callback and chain of a model.
 
-    For a goal that is not guaranteed it names the cheapest change that would guarantee it.
+    For goals that are not guaranteed it proposes what would guarantee them on the machine's cores:
+    changes, or reservations. With --what-if it compares with the model as it is.
 
     The verdicts are on the model: they take its assumptions for granted. takt latency TRACE says
     whether a recording supports them.
@@ -98,9 +91,7 @@ def analyze(
     Exit status 1 if a chain's bound is above its goal or the analysis diverges.
     """
     given = inputs.model(models, goals)
-    model = given
-    if what_if is not None:
-        model = inputs.ModelText(pipeline.change(*given, what_if), given.source)
+    model = inputs.what_if(given, what_if)
     text, source = model
     if sensitivity and effort is not None:
         raise UserError("--effort: of no use to --sensitivity, which bounds the model many times")
@@ -120,6 +111,7 @@ def analyze(
         bounds = bounds.replace(explanation=explanation)
     valid = model.parsed()
     verdicts = verdict.judge(valid, bounds, None)
+    advice = None
     printed = _hand_out(documents.to_json(bounds), json, output)
     if not printed and bounds.explanation is not None:
         for table in tables.explanation(bounds.explanation):
@@ -128,15 +120,14 @@ def analyze(
         for executor in valid.executors:
             show(tables.callbacks(valid, executor, bounds), "")
         if verdicts:
-            verdicts = remedies.of_model(model, valid, verdicts, analysis)
-            show(tables.chains(verdicts), "", tables.end_to_end(bounds))
+            advice = remedies.find(model, valid, verdicts, analysis, cores)
+            show(tables.chains(advice.verdicts), "", tables.end_to_end(bounds))
+            for line in tables.conditions(advice.verdicts):
+                console.say(line)
         if what_if is not None:
             _print_differences(pipeline.analyze(*given, analysis, steps), bounds)
-        elif any(each.status is verdict.Status.NOT_GUARANTEED for each in verdicts):
-            same = [*models, *(["--goals", goals] if goals else [])]
-            lasting = all(map(inputs.is_lasting, same))
-            if lasting and remedies.can_be_reserved(model, valid, analysis):
-                _propose_budget(same, analysis)
+        for line in advice.lines(models, goals, analysis, what_if) if advice else ():
+            console.say(line)
     if bounds.coarse:
         console.say(
             f"takt: after {bounds.steps:,} steps, bounds of executor "
@@ -184,13 +175,6 @@ def _hand_out(document: str, json: bool, output: str | None) -> bool:
     if printed:
         console.print_json(document)
     return printed
-
-
-def _propose_budget(given: list[str], analysis: str) -> None:
-    """Names the command that finds sufficient reservations for the given model and goals."""
-    chosen = ["--analysis", analysis] if analysis != pipeline.DEFAULT_ANALYSIS else []
-    command = shlex.join(["takt", "budget", *given, *chosen])
-    console.say(f"takt: which reservations would guarantee the goals: {command}")
 
 
 def _print_differences(before: documents.Bounds, after: documents.Bounds) -> None:

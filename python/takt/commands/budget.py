@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import os
+import json as json_format
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 
-from takt import console, files, inputs, pipeline, tables
+from takt import console, files, inputs, pipeline, processors, tables
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.formatting import count, duration
@@ -20,11 +23,6 @@ takt budget model.json --cores 4 --period 10           on four cores, every 10 m
 takt budget model.json --period auto                   with the period that takes least
 """
 
-CAPACITY = 90
-"""Percent of a core that the kernel grants reservations unless told otherwise: sched_rt_runtime_us
-is 95 %, and from Linux 6.12 on 5 % are a reservation for all other threads.
-"""
-
 
 def budget(
     models: inputs.Models,
@@ -35,16 +33,7 @@ def budget(
             metavar="PERCENT", min=0, max=1000, help="Execution times may be longer by this much."
         ),
     ] = 0,
-    cores: Annotated[
-        int | None,
-        Option(
-            metavar="NUMBER",
-            min=1,
-            max=1024,
-            help="Processors for reservations; default: those of this machine.",
-            show_default=False,
-        ),
-    ] = None,
+    cores: processors.Cores = None,
     period: Annotated[
         str | None,
         Option(
@@ -55,11 +44,17 @@ def budget(
         ),
     ] = None,
     capacity: Annotated[
-        int,
+        int | None,
         Option(
-            metavar="PERCENT", min=1, max=100, help="Share of a core that reservations may have."
+            metavar="PERCENT",
+            min=1,
+            max=100,
+            help=f"Share of a core that reservations may have; default: {processors.CAPACITY}, or "
+            "less if this machine grants less.",
+            show_default=False,
         ),
-    ] = CAPACITY,
+    ] = None,
+    what_if: inputs.WhatIf = None,
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     output: Annotated[
         str | None,
@@ -76,14 +71,17 @@ def budget(
     are no reservations, or none were found, is degraded with all that are less important, and what
     it would need is said. Exit status 1 then.
     """
-    model = inputs.model(models, goals)
+    model = inputs.what_if(inputs.model(models, goals), what_if)
+    provenance = json_format.loads(model.text).get("provenance", {})
+    available = processors.find(provenance, cores)
+    if capacity is not None:
+        available = replace(available, capacity=capacity)
     document, planned = pipeline.budget(
         model.text,
         model.source,
         analysis=analysis,
         margin=margin,
-        cores=cores or os.cpu_count() or 1,
-        capacity=capacity / 100,
+        available=available,
         period=inputs.period(period) if period is not None else None,
         best_period=period == inputs.BEST_PERIOD,
     )
@@ -96,8 +94,43 @@ def budget(
         if output is not None:
             what = "with these reservations" if document["executors"] else "without reservations"
             console.say(f"The model {what}: {output}")
+        same: dict[str, object] = {
+            "--goals": goals,
+            "--margin": margin or None,
+            "--cores": cores,
+            "--period": period,
+            "--capacity": capacity,
+            "--analysis": analysis if analysis != pipeline.DEFAULT_ANALYSIS else None,
+            "--what-if": what_if,
+        }
+        if all(map(inputs.is_lasting, [*models, goals or ""])):
+            for line in _ways(document, models, same):
+                console.say(line)
     if not document["met"]:
         raise Exit(ANSWER_IS_NO)
+
+
+def _ways(document: dict[str, Any], models: list[str], options: dict[str, object]) -> Iterator[str]:
+    """Lines with the commands that try what would guarantee the first chain that is not."""
+    needs = next((chain["needs"] for chain in document["chains"] if chain["needs"]), None)
+    if needs is None:
+        return
+    changes = [needs["what_if"].get("goal"), needs["what_if"].get("all_execution_times_percent")]
+    changes += [needs[kind]["what_if"] for kind in ("execution_time", "period") if needs[kind]]
+    before = [options["--what-if"]] if options["--what-if"] else []
+    ways: list[dict[str, object]] = [
+        {"--what-if": ", ".join(map(str, [*before, change]))} for change in changes if change
+    ]
+    if needs["cores"]:
+        ways.insert(0, {"--cores": needs["cores"]})
+    for way in ways:
+        given = [
+            text
+            for name, value in (options | way).items()
+            if value is not None
+            for text in (name, str(value))
+        ]
+        yield f"takt: possible with: {shlex.join(['takt', 'budget', *models, *given])}"
 
 
 def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json as json_format
-import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 from takt import console, files, inputs, pipeline
@@ -161,7 +160,6 @@ def _design(
 
 def _keep(found: Design, share: float, models: list[str] | None, analysis: str) -> dict[str, Any]:
     """The window, period and reservation that keep a share of the decision's inputs."""
-    from takt.commands.budget import CAPACITY
     from takt.handoff import design, timing
 
     plant, window = found.plant, found.window
@@ -176,10 +174,7 @@ def _keep(found: Design, share: float, models: list[str] | None, analysis: str) 
     }
     if models is not None:
         text = inputs.model(models)
-        cores = os.cpu_count() or 1
-        answer["reservation"] = timing.reservation(
-            text, window, longest, analysis, cores, CAPACITY / 100
-        )
+        answer["reservation"] = timing.reservation(text, window, longest, analysis)
     return answer
 
 

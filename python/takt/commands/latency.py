@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from takt import console, inputs, pipeline, remedies, tables, verdict
+from takt import console, inputs, pipeline, processors, remedies, tables, verdict
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.terminal import show
@@ -32,6 +32,7 @@ def latency(
         bool,
         Option("--guaranteed", help="Exit status 1 also if a bound does not promise a goal."),
     ] = False,
+    cores: processors.Cores = None,
     json: Annotated[bool, Option("--json", help="Print the takt/latency document.")] = False,
 ) -> None:
     """Print how long each chain took, how long it can take at most, and its goal.
@@ -43,16 +44,21 @@ def latency(
     A bound rests on assumptions, such as how long each callback runs. Where the recording refutes
     one, the bound is called unfounded: it promises nothing, whatever was measured.
     """
-    evaluation = inputs.evaluate(inputs.sort(traces_and_documents), analysis, goals)
+    given = inputs.sort(traces_and_documents)
+    evaluation = inputs.evaluate(given, analysis, goals)
     for warning in evaluation.warnings:
         console.say(f"takt: warning: {warning}")
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
-    verdicts = remedies.with_remedies(evaluation, judged, evaluation.analysis)
+    text, model = evaluation.text, evaluation.model
+    advice = remedies.find(text, model, judged, evaluation.analysis, cores)
+    verdicts = advice.verdicts
     if json:
         console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     elif verdicts:
         show(tables.chains(verdicts))
         for line in (*tables.idle_chains(verdicts), *tables.conditions(verdicts)):
+            console.say(line)
+        for line in advice.lines(inputs.paths_of_model(given), goals, evaluation.analysis):
             console.say(line)
     else:
         console.say("takt: no chain: nothing in the recording triggers anything else")

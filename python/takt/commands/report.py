@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from takt import console, files, inputs, pipeline, remedies, verdict
+from takt import console, files, inputs, pipeline, processors, remedies, verdict
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
@@ -32,6 +32,7 @@ def report(
     ] = "report.html",
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
     goals: inputs.Goals = None,
+    cores: processors.Cores = None,
     json: Annotated[
         bool, Option("--json", help="Print the takt/latency document of the page's chains.")
     ] = False,
@@ -46,7 +47,9 @@ def report(
     for warning in evaluation.warnings:
         console.say(f"takt: warning: {warning}")
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
-    verdicts = remedies.with_remedies(evaluation, judged, evaluation.analysis)
+    text, model = evaluation.text, evaluation.model
+    advice = remedies.find(text, model, judged, evaluation.analysis, cores)
+    verdicts = advice.verdicts
     page = view.page_of(given.traces, evaluation, verdicts, evaluation.title)
     if json and output == files.STANDARD_STREAM:
         raise UserError("--json and -o - both want standard output; name a file for the page")
@@ -55,6 +58,8 @@ def report(
         console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     if output != files.STANDARD_STREAM:
         console.say(f"wrote {output}")
+    for line in advice.lines(inputs.paths_of_model(given), goals, evaluation.analysis):
+        console.say(line)
     missed = [judged.chain.id for judged in verdicts if judged.missed]
     if missed:
         console.say(f"takt: missed: {', '.join(missed)}")

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from takt import pipeline
+from takt import pipeline, processors
 from takt.documents import Callback, Model
 from takt.errors import UserError
 from takt.handoff.plant import Timing
@@ -81,9 +81,7 @@ def find(model: Model, name: str, source: str) -> Callback:
     return found[0]
 
 
-def reservation(
-    text: ModelText, window: Window, longest: int, analysis: str, cores: int, capacity: float
-) -> dict[str, Any]:
+def reservation(text: ModelText, window: Window, longest: int, analysis: str) -> dict[str, Any]:
     """The smallest reservation with which the hand-over takes at most `longest`."""
     goal = longest - window.timing.window - window.jitter
     if goal <= 0:
@@ -95,9 +93,6 @@ def reservation(
         json.dumps(document),
         text.source,
         analysis=analysis,
-        margin=0,
-        cores=cores,
-        capacity=capacity,
-        period=None,
+        available=processors.find(json.loads(text.text).get("provenance", {})),
     )
     return {"met": found["met"], "goal": goal, "executors": found["executors"]}

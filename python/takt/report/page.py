@@ -160,7 +160,7 @@ def chain_rows(verdicts: list[Verdict], model: Model) -> Iterator[View]:
             },
             "status": verdict.summary,
             "tone": TONES[verdict.status],
-            "explanation": "; ".join(filter(None, (verdict.explanation, verdict.remedy))),
+            "explanation": "; ".join(filter(None, (verdict.explanation, *verdict.advice))),
         }
 
 

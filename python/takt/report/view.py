@@ -187,7 +187,7 @@ def _answer(index: Json, verdicts: list[Verdict]) -> Iterator[Json]:
         longest = duration(chain["max"])
         limit = f" of {duration(chain['goal'])}" if chain["goal"] is not None else ""
         text = f"{chain['name']}: {chain['verdict']}, {longest}{limit}. {chain['cause']}"
-        remedy = f" {judged.remedy}" if judged.remedy else ""
+        remedy = "".join(f" {advice}" for advice in judged.advice)
         if judged.explanation:
             # The others are among the warnings.
             first, *more = judged.explanation.split("; ")

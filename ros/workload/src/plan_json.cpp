@@ -1,5 +1,6 @@
 #include "takt/workload/plan_json.hpp"
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <variant>
 #include <vector>
@@ -48,13 +49,15 @@ json processes_to_json(const model::Model& model, const WorkloadPlan& plan) {
   return processes;
 }
 
+/// One for each thread: each gets the executor's.
 std::vector<linux_os::DeadlineScheduling> reservations(const model::Model& model) {
   std::vector<linux_os::DeadlineScheduling> result;
   for (const model::Executor& executor : model.executors) {
     if (const auto* reservation = std::get_if<model::ReservationSupply>(&executor.supply)) {
-      result.push_back({.runtime = reservation->budget,
-                        .deadline = reservation->deadline,
-                        .period = reservation->period});
+      result.insert(result.end(), static_cast<std::size_t>(executor.threads),
+                    {.runtime = reservation->budget,
+                     .deadline = reservation->deadline,
+                     .period = reservation->period});
     }
   }
   return result;

@@ -48,11 +48,32 @@ TEST(Change, IsReadWrittenAndMade) {
   EXPECT_EQ(changed("executor(e1)=events").executors[0].kind, ExecutorKind::single_threaded);
   for (const std::string text :
        {"executor=edf", "executor(e1)=events", "budget(e0)=3.5ms", "budget(e0)=0.000001ms",
-        "budget(e0)=5ms", "priority(c2)=-7", "split(/node)", "split(c1)"}) {
+        "budget(e0)=5ms", "priority(c2)=-7", "split(/node)", "split(c1)", "execution_time(c1)=66%",
+        "execution_time(e0)=200%", "period(c0)=0.02ms", "delay=0.00001ms", "goal(chain0)=1000ms"}) {
     const auto changes = parse_changes(text, two_executors());
     ASSERT_TRUE(changes) << text;
     EXPECT_EQ(to_string(changes->front(), two_executors()), text);
   }
+}
+
+TEST(Change, ScalesLimitsAndPostpones) {
+  const model::Model model = changed(
+      "execution_time(e0)=50%, execution_time(c2)=10%, period(c0)=20us, delay=10ns, "
+      "goal(chain0)=2s");
+  EXPECT_THAT(model.callbacks[0].execution_time, testing::ElementsAre(Duration{25}));
+  EXPECT_THAT(model.callbacks[1].execution_time, testing::ElementsAre(Duration{35}));
+  EXPECT_THAT(model.callbacks[2].execution_time, testing::ElementsAre(Duration{7}));
+  EXPECT_EQ(period_of(model.callbacks[0]), Duration{20'000});
+  EXPECT_EQ(period_of(model.callbacks[1]), std::nullopt);
+  for (const model::Edge& edge : model.edges) EXPECT_LE(edge.delay, Duration{10});
+  EXPECT_EQ(model.chains[0].goal, Duration{2'000'000'000});
+}
+
+TEST(Change, MayNameWhatAnEarlierOneHasMade) {
+  const auto model = with_changes("split(c1), budget(c1)=1ms", two_executors());
+  ASSERT_TRUE(model.has_value());
+  EXPECT_EQ(std::get<model::ReservationSupply>(model->executors[2].supply).budget,
+            Duration{1'000'000});
 }
 
 TEST(Change, SplitsANodeOrACallbackOff) {

@@ -10,7 +10,6 @@
 #include "takt/analysis/analyzer.hpp"
 #include "takt/budget/document.hpp"
 #include "takt/budget/influence.hpp"
-#include "takt/curves/execution_time_curve.hpp"
 #include "takt/generation/random_model.hpp"
 #include "takt/model/validate.hpp"
 
@@ -129,8 +128,10 @@ TEST(Search, SaysWhatAChainNeedsThatNoCoreIsFastEnoughFor) {
   EXPECT_EQ(chain.needs->goal, ms(8));
   EXPECT_FALSE(chain.needs->cores.has_value());
   ASSERT_TRUE(chain.needs->execution_time.has_value());
-  EXPECT_EQ(chain.needs->execution_time->callback, model::CallbackIndex{1});
-  EXPECT_EQ(chain.needs->execution_time->to, ms(1));
+  EXPECT_THAT(chain.needs->execution_time->callbacks,
+              testing::ElementsAre(model::CallbackIndex{1}));
+  // From 4 ms to 1 ms.
+  EXPECT_EQ(chain.needs->execution_time->percent, 25);
   EXPECT_EQ(chain.needs->all_execution_times, 50);
   EXPECT_FALSE(chain.needs->period.has_value());
 }
@@ -147,9 +148,9 @@ TEST(Search, SaysHowMuchLongerAPeriodHasToBe) {
   EXPECT_FALSE(needs.goal.has_value());
   ASSERT_TRUE(needs.period.has_value());
   EXPECT_EQ(needs.period->callback, model::CallbackIndex{1});
-  EXPECT_GT(needs.period->to, ms(5));
+  EXPECT_GT(needs.period->period, ms(5));
   model::Model changed = builder.model();
-  changed.callbacks[1].activation = model::every(needs.period->to);
+  changed.callbacks[1].activation = model::every(needs.period->period);
   EXPECT_EQ(*analysis::analyze(changed).chains.front().met(), true);
 }
 
@@ -336,35 +337,20 @@ std::vector<Attempt> attempts(const model::Model& model, const Options& options,
                               const ChainPlan& chain) {
   std::vector<Attempt> result;
   const auto change = [&]() -> Attempt& { return result.emplace_back(model, options); };
-  const auto scale = [](model::Callback& callback, std::int64_t to, std::int64_t from) {
-    const auto percent = static_cast<int>(to * 100 / from);
-    callback.execution_time = curves::scaled(callback.execution_time, percent);
+  const auto make = [&](const std::vector<Change>& changes) {
+    Attempt& attempt = change();
+    for (const Change& each : changes) EXPECT_TRUE(budget::apply(each, attempt.model));
   };
   const Needs& needs = *chain.needs;
-  if (needs.goal) change().model.chains[chain.chain].goal = needs.goal;
+  if (needs.goal) make({NewGoal{chain.chain, *needs.goal}});
   if (needs.cores) {
     auto& numbers = change().options.cores.numbers;
     while (numbers.size() < *needs.cores) numbers.push_back(static_cast<int>(numbers.size()));
   }
-  if (const auto& shorter = needs.execution_time) {
-    scale(change().model.callbacks[shorter->callback.value()], shorter->to.count(),
-          shorter->from.count());
-  }
-  if (const auto& longer = needs.period) {
-    auto& activation = *change().model.callbacks[longer->callback.value()].activation;
-    if (auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
-      periodic->period = longer->to;
-    } else {
-      std::get<model::SporadicActivation>(activation).min_separation = longer->to;
-    }
-  }
+  if (needs.execution_time) make({*needs.execution_time});
+  if (needs.period) make({*needs.period});
   if (needs.all_execution_times) {
-    Attempt& all = change();
-    for (const auto executor : influencing(model, model.chains[chain.chain])) {
-      for (model::Callback& callback : all.model.callbacks) {
-        if (callback.executor == executor) scale(callback, *needs.all_execution_times, 100);
-      }
-    }
+    make(shorter_callbacks(model, std::span(&chain.chain, 1), *needs.all_execution_times));
   }
   return result;
 }

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <random>
 
 #include "takt/execution/curves.hpp"
@@ -63,6 +65,31 @@ TEST(CostCurve, EqualsBruteForceAndIsSubAdditive) {
   }
 }
 
+/// After each of many costs, among which new largest ones occur, equal ones too.
+TEST(CostCurve, WithoutItsLargestEqualsBruteForce) {
+  std::mt19937 random(3);
+  std::vector<std::int64_t> costs;
+  CostCurve curve;
+  for (std::int64_t i = 0; i < 300; ++i) {
+    costs.push_back(static_cast<std::int64_t>(random() % (i % 50 == 0 ? 1000 : 100)));
+    curve.add(Duration(costs.back()), Instant(Duration(i)));
+    const auto largest = std::ranges::max_element(costs) - costs.begin();
+    ASSERT_EQ(curve.time_of_largest(), Instant(Duration(largest)));
+    ASSERT_EQ(curve.largest(), Duration(costs[static_cast<std::size_t>(largest)]));
+    std::vector<Duration> expected;
+    for (std::int64_t n = 1; n <= std::ssize(costs) && n <= std::int64_t{curve_length}; ++n) {
+      std::int64_t most = -1;
+      for (std::int64_t begin = 0; begin + n <= std::ssize(costs); ++begin) {
+        if (begin <= largest && largest < begin + n) continue;
+        most = std::max(most, std::accumulate(costs.begin() + begin, costs.begin() + begin + n,
+                                              std::int64_t{0}));
+      }
+      if (most >= 0) expected.emplace_back(most);
+    }
+    ASSERT_EQ(curve.values_without_largest(), expected) << i;
+  }
+}
+
 TEST(MergeCosts, ContinuesTheShorterCurve) {
   EXPECT_EQ(merge_costs(durations({10, 12}), durations({4, 8, 12, 30})),
             durations({10, 12, 22, 30}));
@@ -100,6 +127,36 @@ TEST(DistanceCurve, EqualsBruteForceAndIsSuperAdditive) {
       EXPECT_LE(curve.values()[m - 1] + curve.values()[n - 1], curve.values()[m + n - 2]);
     }
   }
+}
+
+TEST(DistanceCurve, WithoutItsShortestTimeEqualsBruteForce) {
+  std::mt19937 random(4);
+  std::vector<std::int64_t> times;
+  DistanceCurve curve;
+  std::int64_t now = 0;
+  for (int i = 0; i < 200; ++i) {
+    now += static_cast<std::int64_t>(10 + random() % 90 - (i % 40 == 20 ? 10 : 0));
+    times.push_back(now);
+    curve.add(Instant(Duration(now)));
+  }
+  std::size_t later = 1;
+  for (std::size_t i = 2; i < times.size(); ++i) {
+    if (times[i] - times[i - 1] < times[later] - times[later - 1]) later = i;
+  }
+  EXPECT_EQ(curve.time_of_shortest(), Instant(Duration(times[later])));
+  const std::vector<Duration> values = curve.bounded_without_shortest(Duration(1));
+  for (std::size_t n = 1; n <= curve_length; ++n) {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t i = 0; i + n <= times.size(); ++i) {
+      if (i < later && later < i + n) continue;
+      least = std::min(least, times[i + n - 1] - times[i]);
+    }
+    EXPECT_EQ(values[n - 1].count(), least) << n;
+  }
+  DistanceCurve single;
+  single.add(Instant(Duration(3)));
+  single.add(Instant(Duration(9)));
+  EXPECT_THAT(single.bounded_without_shortest(Duration(100)), SizeIs(0));
 }
 
 TEST(DistanceCurve, RareActivationsAreBoundedByTheObservation) {

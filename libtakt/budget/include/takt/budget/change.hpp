@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -39,7 +41,56 @@ struct Split {
   std::vector<model::CallbackIndex> callbacks;
 };
 
-using Change = std::variant<NewBudget, NewPriority, NewKind, Split>;
+/// execution_time(CALLBACK)=66%, or execution_time(EXECUTOR)=66% for all of its callbacks: so much
+/// of their present execution times.
+struct NewExecutionTime {
+  std::string of;
+  std::vector<model::CallbackIndex> callbacks;
+  int percent = 100;
+};
+
+/// period(CALLBACK)=12ms: of its own activations, or their least separation.
+struct NewPeriod {
+  model::CallbackIndex callback;
+  Duration period{};
+};
+
+/// delay=2ms: no message between callbacks takes longer, its time on a link aside.
+struct LongestDelay {
+  Duration delay{};
+};
+
+/// goal(CHAIN)=120ms.
+struct NewGoal {
+  std::size_t chain = 0;
+  Duration goal{};
+};
+
+/// without(overhead of EXECUTOR): what the model would be without one observation of its recording
+/// (takt/budget/outlier.hpp); also execution_time or activation of CALLBACK, delay of CALLBACK to
+/// CALLBACK.
+struct Without {
+  struct Overhead {
+    model::ExecutorIndex executor;
+  };
+  struct ExecutionTime {
+    model::CallbackIndex callback;
+  };
+  struct Activation {
+    model::CallbackIndex callback;
+  };
+  struct Delay {
+    model::CallbackIndex from;
+    model::CallbackIndex to;
+  };
+  std::string of;
+  std::variant<Overhead, ExecutionTime, Activation, Delay> target;
+  /// The curve without it, or the longest of all other delays.
+  std::vector<Duration> values;
+};
+
+using Change = std::variant<NewBudget, NewPriority, NewKind, Split, NewExecutionTime, NewPeriod,
+                            LongestDelay, NewGoal, Without>;
 
 /// Reads "executor=edf, budget(e1)=3ms, split(/node)" for that model. Errors name what is not
 /// understood, or not in the model.
@@ -48,6 +99,19 @@ using Change = std::variant<NewBudget, NewPriority, NewKind, Split>;
 
 /// The change as parse_changes() reads it.
 [[nodiscard]] std::string to_string(const Change& change, const model::Model& model);
+/// The changes, separated by commas.
+[[nodiscard]] std::string to_string(std::span<const Change> changes, const model::Model& model);
+
+/// The period of a callback's own activations, or their least separation; none: it has neither.
+[[nodiscard]] std::optional<Duration> period_of(const model::Callback& callback);
+/// The activation of such a callback, with another period.
+[[nodiscard]] model::Activation with_period(model::Activation activation, Duration period);
+
+/// All execution times on the executors on which the bounds of chains depend (see influencing()),
+/// to this percentage. `chains` are indices in Model::chains.
+[[nodiscard]] std::vector<Change> shorter_callbacks(const model::Model& model,
+                                                    std::span<const std::size_t> chains,
+                                                    int percent);
 
 /// Changes a valid model, which stays valid.
 ///
@@ -55,5 +119,9 @@ using Change = std::variant<NewBudget, NewPriority, NewKind, Split>;
 /// multi-threaded), with the same supply, on another processor. Messages between them and the
 /// callbacks that stay take at least as long as the model's slowest message between executors.
 [[nodiscard]] Result<void> apply(const Change& change, model::Model& model);
+
+/// The model with changes as parse_changes() reads them, made one after the other: a change may
+/// name what an earlier one has made. Errors are those of parse_changes() and apply().
+[[nodiscard]] Result<model::Model> with_changes(std::string_view text, model::Model model);
 
 }  // namespace takt::budget

@@ -54,6 +54,12 @@ struct Mapping {
 /// the first of worst-fit decreasing and first-fit decreasing that fits. O(n (log n + cores)).
 [[nodiscard]] std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores);
 
+/// Whether the cores serve loads where they are, as `takt run` starts them. Each takes at most the
+/// capacity, and none of the cores has more than that. If no load is bound to a core, the test of
+/// Goossens, Funk and Baruah has to hold. map_to_cores() keeps the rest of the capacity for other
+/// threads besides. If only some are bound to a core, no test is known: false. O(n log n).
+[[nodiscard]] bool serve(std::span<const Load> loads, const Cores& cores);
+
 /// Whether the loads and the taken ones are more than the cores have: together, or those that are
 /// bound to one core. There is no mapping of them then, whatever the order. O(n log n).
 [[nodiscard]] bool exceed(std::span<const Load> loads, const Cores& cores);

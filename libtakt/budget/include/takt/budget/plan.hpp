@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "takt/budget/change.hpp"
 #include "takt/budget/mapping.hpp"
 #include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
@@ -34,16 +35,10 @@ struct Needs {
   std::optional<Duration> goal{};
   /// More cores.
   std::optional<std::size_t> cores{};
-  /// A change of one callback's value.
-  struct Change {
-    model::CallbackIndex callback;
-    Duration from{};
-    Duration to{};
-  };
-  /// A shorter longest execution time of one callback.
-  std::optional<Change> execution_time{};
+  /// Shorter execution times of one callback.
+  std::optional<NewExecutionTime> execution_time{};
   /// A longer period, or least separation, of one callback.
-  std::optional<Change> period{};
+  std::optional<NewPeriod> period{};
   /// All execution times on the executors that the chain depends on, to this percentage.
   std::optional<int> all_execution_times{};
 };

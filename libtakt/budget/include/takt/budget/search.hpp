@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "takt/analysis/analyze.hpp"
@@ -24,6 +26,9 @@ struct Options {
   /// The goals are to be guaranteed even if all execution times are longer by this many percent.
   int margin = 0;
   Cores cores{};
+  /// How many steps all analyses of the search may take together (see analysis::Options::effort).
+  /// When they are used up, it ends with what it has.
+  std::int64_t effort = std::numeric_limits<std::int64_t>::max();
   /// Afterwards lowers the budgets until none could be lowered by granularity() alone.
   bool lower = true;
   /// Looks for changes that would guarantee a goal that cannot be guaranteed.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -62,8 +63,31 @@ struct CallbackObservation {
   execution::DistanceCurve activations_from_outside;
 
   /// The cost of n consecutive instances that counts.
-  [[nodiscard]] const std::vector<Duration>& cost() const {
+  [[nodiscard]] std::vector<Duration> cost() const {
     return aged ? aged->values() : execution_time.values();
+  }
+  /// The same without the largest cost; curves that age are not known without it.
+  [[nodiscard]] std::vector<Duration> cost_without_largest() const {
+    return aged ? aged->values() : execution_time.values_without_largest();
+  }
+};
+
+/// The two longest delays of an edge's messages.
+struct LongestDelay {
+  std::optional<Duration> longest{};
+  std::optional<Duration> second{};
+  /// When the message of the longest was sent.
+  Instant time{};
+
+  void add(Duration delay, Instant sent) {
+    delay = std::max(delay, Duration{0});
+    if (!longest || delay > *longest) {
+      second = longest;
+      longest = delay;
+      time = sent;
+    } else {
+      second = std::max(second.value_or(delay), delay);
+    }
   }
 };
 
@@ -71,8 +95,8 @@ struct CallbackObservation {
 struct EdgeObservation {
   std::uint64_t count = 0;
   /// The longest visible delay, and the longest if the receiver's executor has one thread.
-  std::optional<Duration> longest_visible;
-  std::optional<Duration> longest_visible_alone;
+  LongestDelay longest_visible;
+  LongestDelay longest_visible_alone;
   /// The shortest time from sending to taking.
   Duration shortest = Duration::max();
   /// For responses: how many, by the callback that had sent the request.

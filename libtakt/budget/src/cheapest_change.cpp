@@ -1,4 +1,4 @@
-#include "takt/budget/remedy.hpp"
+#include "cheapest_change.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "bisection.hpp"
+#include "planner.hpp"
 #include "takt/analysis/analyzer.hpp"
+#include "takt/budget/admission.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/budget/search.hpp"
 #include "takt/model/names.hpp"
@@ -22,16 +24,22 @@ using model::ExecutorIndex;
 using model::ExecutorKind;
 using model::ExecutorTrait;
 
-class Search {
+class ChangeSearch {
  public:
-  Search(const model::Model& model, std::size_t chain, const analysis::Options& options)
+  ChangeSearch(const model::Model& model, std::size_t chain, const Options& options,
+               Spending& spending)
       : model_(model),
         chain_(chain),
         options_(options),
-        analyzer_(model, options),
+        analysis_(options.analysis),
+        analyzer_(model, options.analysis),
         present_(analyzer_.bounds()),
         executors_(influencing(model, model.chains[chain])),
-        left_(options.effort - present_.steps) {
+        spending_(spending) {
+    spending_.add(present_);
+    for (std::size_t c = 0; c < present_.chains.size(); ++c) {
+      if (c == chain || present_.chains[c].met().value_or(false)) promised_.push_back(c);
+    }
     for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
       if (std::ranges::find(executors_, model.callbacks[c].executor) != executors_.end()) {
         callbacks_.emplace_back(c);
@@ -39,24 +47,28 @@ class Search {
     }
   }
 
-  std::optional<Remedy> run() {
+  std::optional<Change> run() {
     if (present_.chains[chain_].met().value_or(true)) return std::nullopt;
     const bool few = callbacks_.size() <= most_callbacks;
     if (few) try_priorities();
     if (!best_) try_budgets();
     if (!best_) try_kinds();
     if (!best_ && few) try_splits();
-    return std::move(best_);
+    if (!best_) return std::nullopt;
+    return std::move(best_->change);
   }
 
  private:
+  struct Candidate {
+    Change change;
+    /// The chain's bound with it.
+    Duration bound{};
+  };
+
   /// Whether the goal is met, and no other goal that is met now and no bound is lost.
   [[nodiscard]] bool is_remedy(const Bounds& bounds) const {
-    if (!bounds.chains[chain_].met().value_or(false)) return false;
-    for (std::size_t c = 0; c < present_.chains.size(); ++c) {
-      const bool met = present_.chains[c].met().value_or(false);
-      if (met && !bounds.chains[c].met().value_or(false)) return false;
-    }
+    const auto is_met = [&](std::size_t c) { return bounds.chains[c].met().value_or(false); };
+    if (!std::ranges::all_of(promised_, is_met)) return false;
     for (std::size_t c = 0; c < present_.callbacks.size(); ++c) {
       if (present_.callbacks[c].bound && !bounds.callbacks[c].bound) return false;
     }
@@ -65,16 +77,19 @@ class Search {
 
   void attempt(Change change) {
     model::Model changed = model_;
-    if (left_ <= 0 || !budget::apply(change, changed)) return;
-    options_.effort = left_;
-    const Bounds bounds = analysis::analyze(changed, options_);
-    left_ -= bounds.steps;
-    if (is_remedy(bounds)) consider(std::move(change), bounds);
+    if (spending_.is_over() || !budget::apply(change, changed)) return;
+    if (!admit(changed, promised_, options_.cores)) return;
+    analysis_.effort = spending_.left;
+    const Bounds bounds = analysis::analyze(changed, analysis_);
+    spending_.add(bounds);
+    if (is_remedy(bounds) && may_promise(changed, promised_, options_, spending_)) {
+      consider(std::move(change), bounds);
+    }
   }
 
   void consider(Change change, const Bounds& bounds) {
     const Duration bound = *bounds.chains[chain_].bound;
-    if (!best_ || bound < best_->bound) best_ = Remedy{std::move(change), bound};
+    if (!best_ || bound < best_->bound) best_ = Candidate{std::move(change), bound};
   }
 
   /// Tries to put each callback above all others of its executor, and below them.
@@ -103,23 +118,16 @@ class Search {
     }
   }
 
-  /// The largest budget that the other reservations on the executor's processor leave.
-  [[nodiscard]] Duration most_budget(ExecutorIndex executor) const {
-    const auto& own = std::get<model::ReservationSupply>(model_[executor].supply);
-    if (!model_[executor].cpu) return own.deadline;
-    double free = 1;
-    for (std::size_t e = 0; e < model_.executors.size(); ++e) {
-      const model::Executor& other = model_.executors[e];
-      const auto* supply = std::get_if<model::ReservationSupply>(&other.supply);
-      if (ExecutorIndex{e} == executor || other.cpu != model_[executor].cpu || supply == nullptr) {
-        continue;
-      }
-      free -= static_cast<double>(other.threads * supply->budget.count()) /
-              static_cast<double>(supply->period.count());
-    }
-    const double most = free * static_cast<double>(own.period.count()) /
-                        static_cast<double>(model_[executor].threads);
-    return std::min(own.deadline, Duration{static_cast<std::int64_t>(std::max(0.0, most))});
+  /// So many units more can the executor's budget have that the cores still admit it.
+  [[nodiscard]] std::int64_t most_units(ExecutorIndex executor, Duration unit) const {
+    model::Model changed = model_;
+    auto& supply = std::get<model::ReservationSupply>(changed.executors[executor.value()].supply);
+    const Duration from = supply.budget;
+    const auto is_admitted = [&](std::int64_t units) {
+      supply.budget = from + units * unit;
+      return admit(changed, promised_, options_.cores);
+    };
+    return closest((supply.deadline - from) / unit, std::int64_t{0}, is_admitted).value_or(0);
   }
 
   void try_budgets() {
@@ -129,12 +137,12 @@ class Search {
       if (supply == nullptr) continue;
       const Duration unit = granularity(supply->period);
       const Duration from = supply->budget;
-      const std::int64_t steps = (most_budget(executor) - from) / unit;
+      const std::int64_t steps = most_units(executor, unit);
       if (steps <= 0) continue;
       const auto holds = [&](std::int64_t step) {
-        if (left_ <= 0) return false;
+        if (spending_.is_over()) return false;
         analyzer_.set_budget(executor, from + step * unit);
-        left_ -= analyzer_.bounds().steps;
+        spending_.add(analyzer_.bounds());
         return is_remedy(analyzer_.bounds());
       };
       if (const auto step = closest(std::int64_t{0}, steps, holds)) {
@@ -142,8 +150,10 @@ class Search {
                              static_cast<double>(supply->period.count());
         analyzer_.set_budget(executor, from + *step * unit);
         const Duration bound = *analyzer_.bounds().chains[chain_].bound;
-        if (share < least) best_ = Remedy{NewBudget{executor, from + *step * unit}, bound};
-        least = std::min(least, share);
+        if (share < least && may_promise(analyzer_.model(), promised_, options_, spending_)) {
+          best_ = Candidate{NewBudget{executor, from + *step * unit}, bound};
+          least = share;
+        }
       }
       analyzer_.set_budget(executor, from);
     }
@@ -175,22 +185,35 @@ class Search {
 
   const model::Model& model_;
   std::size_t chain_;
-  analysis::Options options_;
+  const Options& options_;
+  analysis::Options analysis_;
   analysis::Analyzer analyzer_;
   Bounds present_;
   std::vector<ExecutorIndex> executors_;
   /// The callbacks of these executors.
   std::vector<CallbackIndex> callbacks_;
-  /// Steps that the rest of the search may take.
-  std::int64_t left_;
-  std::optional<Remedy> best_;
+  /// The chains that are to meet their goals: this one, and those that do now.
+  std::vector<std::size_t> promised_;
+  Spending& spending_;
+  std::optional<Candidate> best_;
 };
 
 }  // namespace
 
-std::optional<Remedy> cheapest_remedy(const model::Model& model, std::size_t chain,
-                                      const analysis::Options& options) {
-  return Search(model, chain, options).run();
+bool may_promise(const model::Model& model, std::span<const std::size_t> chains, Options options,
+                 Spending& spending) {
+  if (!admit(model, chains, options.cores)) return false;
+  options.effort = std::max<std::int64_t>(spending.left, 0);
+  Planner planner(model, options);
+  const bool possible = planner.may_plan(chains);
+  spending.left -= planner.steps();
+  spending.analyses += planner.analyses();
+  return possible;
+}
+
+std::optional<Change> cheapest_change(const model::Model& model, std::size_t chain,
+                                      const Options& options, Spending& spending) {
+  return ChangeSearch(model, chain, options, spending).run();
 }
 
 }  // namespace takt::budget

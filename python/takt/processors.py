@@ -1,0 +1,65 @@
+"""The processors that reservations may have: how many, and how much of each."""
+
+from __future__ import annotations
+
+import os
+import platform
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from takt.arguments import Option
+from takt.doctor.reservations import realtime_share
+from takt.formatting import count
+
+CAPACITY = 90
+"""Percent of a core that the kernel grants reservations unless told otherwise: sched_rt_runtime_us
+is 95 %, and from Linux 6.12 on 5 % are a reservation for all other threads.
+"""
+
+KEPT = 5
+"""Percent of a core that these other threads have."""
+
+Cores = Annotated[
+    int | None,
+    Option(
+        "--cores",
+        metavar="NUMBER",
+        min=1,
+        max=1024,
+        help="Processors for reservations; default: those of the machine that was recorded, else "
+        "of this one.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Processors:
+    cores: int
+    capacity: int = CAPACITY
+    """Percent of each that reservations may have."""
+    of: str = ""
+    """Whose they are, for people: "of this machine"; empty: as somebody said."""
+
+    @property
+    def text(self) -> str:
+        return f"{count(self.cores, 'core')} {self.of}".rstrip()
+
+
+def find(provenance: dict[str, Any], cores: int | None = None) -> Processors:
+    """Those for a model of this origin: so many `cores`, else those of the machine on which it was
+    recorded, else those of this machine.
+    """
+    if cores is not None:
+        return Processors(cores)
+    recorded, hosts = provenance.get("cores"), provenance.get("hosts")
+    elsewhere = hosts and hosts != [platform.node()]
+    if elsewhere and isinstance(recorded, int) and recorded > 0:
+        return Processors(recorded, of="of the recorded machine")
+    return Processors(len(os.sched_getaffinity(0)), _granted(), "of this machine")
+
+
+def _granted() -> int:
+    """Percent of each processor that this kernel admits reservations up to, at least 1."""
+    share = realtime_share()
+    return CAPACITY if share is None else max(1, min(CAPACITY, round(100 * share) - KEPT))

@@ -1,0 +1,271 @@
+#include "takt/budget/advice.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+
+#include "model_builder.hpp"
+#include "takt/analysis/analyze.hpp"
+#include "takt/budget/admission.hpp"
+
+namespace takt::budget {
+namespace {
+
+using model::ExecutorKind;
+using model::ModelBuilder;
+
+using By = Advice::By;
+
+constexpr Duration ms{1'000'000};
+
+/// With the whole of each core for reservations, unless said otherwise.
+Options on_cores(int count, double capacity = 1) {
+  Options options;
+  options.cores.capacity = capacity;
+  options.cores.numbers.clear();
+  for (int core = 0; core < count; ++core) options.cores.numbers.push_back(core);
+  return options;
+}
+
+/// The changes that are advised for the first chain, on that many cores: "none" if there is no
+/// advice. Makes them and checks what they promise.
+std::string advised(const model::Model& model, int cores = 4) {
+  const Advice advice = advise(model, on_cores(cores));
+  if (advice.remedies.empty() || advice.changes.empty()) return "none";
+  std::string text = fmt::format("{}", fmt::join(advice.changes, ", "));
+  const auto changed = with_changes(text, model);
+  EXPECT_TRUE(changed.has_value());
+  const auto chain = analysis::analyze(*changed).chains[advice.remedies.front().chain];
+  EXPECT_TRUE(chain.met().value());
+  EXPECT_EQ(chain.bound, advice.remedies.front().bound);
+  return text;
+}
+
+/// A quick callback and a slow one, each every 100 ms, on one executor.
+class TwoCallbacks {
+ public:
+  TwoCallbacks(ExecutorKind kind, Duration goal, const model::Supply& supply = {}) {
+    const auto e = builder_.executor(supply, kind);
+    const auto quick = builder_.subscription(e, 3 * ms, model::every(100 * ms));
+    builder_.subscription(e, 20 * ms, model::every(90 * ms));
+    builder_.subscription(e, 20 * ms, model::every(80 * ms));
+    builder_.chain({quick}, goal);
+  }
+  model::Model& model() { return builder_.model(); }
+
+ private:
+  ModelBuilder builder_;
+};
+
+TEST(Advice, IsNotWantedWhereTheGoalIsMet) {
+  EXPECT_EQ(advised(TwoCallbacks(ExecutorKind::single_threaded, 100 * ms).model()), "none");
+}
+
+TEST(Advice, IsAPriorityIfThatWillDo) {
+  TwoCallbacks callbacks(ExecutorKind::fixed_priority, 25 * ms);
+  for (std::size_t c = 0; c < 3; ++c) {
+    callbacks.model().callbacks[c].priority = static_cast<std::int64_t>(c);
+  }
+  EXPECT_EQ(advised(callbacks.model()), "priority(c0)=3");
+}
+
+TEST(Advice, IsTheLeastBudgetThatSuffices) {
+  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
+  model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 60 * ms, supply).model();
+  const std::string text = advised(model);
+  EXPECT_THAT(text, testing::StartsWith("budget(e0)="));
+  const auto changed = with_changes(text, model);
+  const auto& supply_of = changed->executors[0].supply;
+  const auto budget = std::get<model::ReservationSupply>(supply_of).budget;
+  std::get<model::ReservationSupply>(model.executors[0].supply).budget = budget - ms / 100;
+  EXPECT_GT(analysis::analyze(model).chains[0].bound, 60 * ms);
+}
+
+/// Two reservations of one processor: no budget may take what the other one has.
+TEST(Advice, LeavesReservationsOfTheSameProcessorWhatTheyHave) {
+  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
+  TwoCallbacks callbacks(ExecutorKind::single_threaded, 60 * ms, supply);
+  model::Model& model = callbacks.model();
+  model.executors.push_back(model.executors[0]);
+  model.executors[1].id = "other";
+  model.executors[0].cpu = model.executors[1].cpu = 0;
+  EXPECT_EQ(advised(model).find("budget"), std::string::npos);
+}
+
+TEST(Advice, IsAnotherKindOfExecutorElse) {
+  // By deadlines the chain goes first, after one other callback.
+  TwoCallbacks callbacks(ExecutorKind::single_threaded, 25 * ms);
+  callbacks.model().callbacks[0].deadline = 10 * ms;
+  EXPECT_EQ(advised(callbacks.model()), "executor(e0)=edf");
+}
+
+TEST(Advice, IsAnExecutorOfItsOwnAtLast) {
+  EXPECT_EQ(advised(TwoCallbacks(ExecutorKind::single_threaded, 5 * ms).model()), "split(c0)");
+}
+
+TEST(Advice, AsksForShorterCallbacksWhereNothingElseWillDo) {
+  // The chain's own callback takes 3 ms.
+  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 2 * ms).model();
+  EXPECT_THAT(advised(model), testing::StartsWith("execution_time(e0)="));
+  EXPECT_EQ(advise(model, on_cores(4)).remedies.front().by, By::wishes);
+}
+
+TEST(Advice, AsksForFasterMessagesWhereTheyAreTheReason) {
+  ModelBuilder builder;
+  const auto sender = builder.timer(builder.executor(), ms, model::every(100 * ms));
+  const auto receiver = builder.subscription(builder.executor(), ms);
+  builder.edge(sender, receiver, 100 * ms);
+  builder.chain({sender, receiver}, 50 * ms);
+  // 1 ms and 1 ms leave 48 ms.
+  EXPECT_EQ(advised(builder.model()), "delay=48ms");
+}
+
+/// Two reservations of one chain: each at its most leaves the other one too long.
+model::Model two_reservations(int chains) {
+  const model::ReservationSupply supply{ms, 10 * ms, 10 * ms};
+  ModelBuilder builder;
+  for (int i = 0; i < chains; ++i) {
+    const auto first = builder.timer(builder.executor(supply), 3 * ms, model::every(100 * ms));
+    const auto second = builder.subscription(builder.executor(supply), 3 * ms);
+    builder.chain({first, second}, 22 * ms);
+  }
+  return builder.model();
+}
+
+TEST(Advice, IsOneSetOfReservationsForAllChains) {
+  const Advice advice = advise(two_reservations(2), on_cores(4));
+  ASSERT_TRUE(advice.reservations);
+  EXPECT_TRUE(advice.changes.empty());
+  ASSERT_EQ(advice.remedies.size(), 2U);
+  const model::Model planned = with_reservations(two_reservations(2), *advice.reservations);
+  const analysis::Bounds bounds = analysis::analyze(planned);
+  for (const Advice::Remedy& remedy : advice.remedies) {
+    EXPECT_EQ(remedy.by, By::reservations);
+    EXPECT_EQ(bounds.chains[remedy.chain].bound, remedy.bound);
+    EXPECT_LE(*remedy.bound, 22 * ms);
+  }
+  const std::vector<std::size_t> chains{0, 1};
+  EXPECT_TRUE(admit(planned, chains, on_cores(4).cores));
+}
+
+/// Each chain alone is easily helped by a larger budget, and one core has none for both.
+TEST(Advice, PromisesNoMoreThanTheCoresHave) {
+  const model::ReservationSupply supply{2 * ms, 10 * ms, 10 * ms};
+  ModelBuilder builder;
+  for (int i = 0; i < 2; ++i) {
+    const auto c = builder.timer(builder.executor(supply), 3 * ms, model::every(100 * ms));
+    builder.chain({c}, 11 * ms);  // 2 (10 ms - Q) + 3 ms for Q >= 3 ms: Q = 6 ms
+  }
+  const model::Model& model = builder.model();
+  // Two budgets of 6 ms are those of takt budget.
+  EXPECT_TRUE(advise(model, on_cores(2)).reservations);
+  const Advice on_one = advise(model, on_cores(1));
+  ASSERT_EQ(on_one.remedies.size(), 2U);
+  EXPECT_EQ(on_one.remedies[0].by, By::changes);
+  EXPECT_THAT(on_one.changes.front(), "budget(e0)=6ms");
+  EXPECT_NE(on_one.remedies[1].by, By::changes);
+  EXPECT_NE(on_one.remedies[1].by, By::reservations);
+}
+
+TEST(Advice, GivesNoProcessorThatIsNotThere) {
+  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 5 * ms).model();
+  EXPECT_EQ(advised(model, 2), "split(c0)");
+  EXPECT_THAT(advised(model, 1), testing::Not(testing::HasSubstr("split")));
+}
+
+TEST(Advice, EndsWithItsEffort) {
+  Options options = on_cores(4);
+  options.effort = 1;
+  const Advice advice = advise(two_reservations(2), options);
+  EXPECT_FALSE(advice.reservations);
+  EXPECT_LE(advice.analyses, 4U);
+}
+
+/// One callback every 100 ms on 1 ms of every 10 ms, with one overhead of 6 ms among those of 1 ms.
+model::Model model_with_a_late_wake_up() {
+  ModelBuilder builder;
+  const auto e = builder.executor(model::ReservationSupply{ms, 10 * ms, 10 * ms});
+  builder.chain({builder.timer(e, ms, model::every(100 * ms))}, 30 * ms);
+  model::Model model = builder.model();
+  model.executors[0].overhead = {6 * ms, 7 * ms};
+  model.provenance = R"({"outliers": [
+      {"of": "overhead", "id": "e0", "value": 6000000, "at": 42, "without": [1000000, 2000000]},
+      {"of": "overhead", "id": "unknown", "value": 6000000, "at": 42, "without": [1000000]},
+      {"of": "execution_time", "id": "c0", "value": 5000000, "at": 42, "without": [1000000]},
+      {"of": "execution_time", "id": "c0", "value": 1000000, "without": ["long"]},
+      7]})";
+  return model;
+}
+
+TEST(Outlier, IsTheObservationThatMakesABound) {
+  const model::Model model = model_with_a_late_wake_up();
+  const Advice advice = advise(model, on_cores(1));
+  ASSERT_EQ(advice.outliers.size(), 1U);
+  const Outlier& outlier = advice.outliers.front();
+  EXPECT_EQ(outlier.observation.value, 6 * ms);
+  EXPECT_EQ(outlier.observation.at, Duration{42});
+  EXPECT_EQ(to_string(outlier.observation.without, model), "without(overhead of e0)");
+  const auto changed = with_changes("without(overhead of e0)", model);
+  ASSERT_TRUE(changed.has_value());
+  EXPECT_EQ(changed->executors[0].overhead, (std::vector<Duration>{ms, 2 * ms}));
+  // 7 ms of work take 6 periods longer than 2 ms take, less 1 ms.
+  EXPECT_EQ(analysis::analyze(*changed).chains[0].bound, outlier.bound);
+  EXPECT_GT(*analysis::analyze(model).chains[0].bound, 2 * outlier.bound);
+}
+
+TEST(Outlier, IsNoneWhereTheModelHasItNoMore) {
+  model::Model model = model_with_a_late_wake_up();
+  model.executors[0].overhead = {5 * ms};
+  EXPECT_TRUE(advise(model, on_cores(1)).outliers.empty());
+  EXPECT_THAT(with_changes("without(overhead of e0)", model).error().message,
+              testing::HasSubstr("no such observation"));
+}
+
+TEST(Admission, CountsCoresOfWholeProcessorsAndReservationsWhereTheyAre) {
+  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
+  ModelBuilder builder;
+  const auto whole = builder.timer(builder.executor(), ms, model::every(100 * ms));
+  // Best effort, as no chain needs it.
+  builder.timer(builder.executor(), ms, model::every(100 * ms));
+  const auto reserved = builder.timer(builder.executor(supply), ms, model::every(100 * ms));
+  builder.timer(builder.executor(supply), ms, model::every(100 * ms));
+  builder.chain({whole}, 10 * ms);
+  builder.chain({reserved}, 10 * ms);
+  model::Model& model = builder.model();
+  const std::vector<std::size_t> both{0, 1};
+  const auto admits = [&](int cores, std::span<const std::size_t> chains) {
+    return admit(model, chains, on_cores(cores, 0.9).cores);
+  };
+  // 0.5 + 0.5 fit on one core less than there are: GFB's limit on two is 1.5, on one 0.9.
+  EXPECT_TRUE(admits(3, both));
+  EXPECT_FALSE(admits(2, both));
+  EXPECT_TRUE(admits(2, std::span(both).last(1)));
+  EXPECT_FALSE(admits(1, std::span(both).first(1)));
+  // A core of its own each.
+  model.executors[2].cpu = 0;
+  model.executors[3].cpu = 1;
+  EXPECT_TRUE(admits(3, both));
+  model.executors[3].cpu = 0;
+  EXPECT_FALSE(admits(3, both));
+  // Nothing is known of one that is bound beside one that is not.
+  model.executors[3].cpu.reset();
+  EXPECT_FALSE(admits(3, both));
+}
+
+/// What another chain has is not given away.
+TEST(Advice, LosesNoOtherGoal) {
+  TwoCallbacks callbacks(ExecutorKind::fixed_priority, 25 * ms);
+  model::Model& model = callbacks.model();
+  for (std::size_t c = 0; c < 3; ++c) {
+    model.callbacks[c].priority = static_cast<std::int64_t>(c);
+  }
+  const Duration present = *analysis::analyze(model).callbacks[2].bound;
+  model::Chain& jealous = model.chains.emplace_back();
+  jealous.id = "jealous";
+  jealous.callbacks = {model::CallbackIndex{2}};
+  jealous.goal = present;
+  EXPECT_EQ(advised(model).find("priority(c0)"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace takt::budget
