@@ -19,6 +19,7 @@
 #include "takt/budget/document.hpp"
 #include "takt/budget/search.hpp"
 #include "takt/budget/sensitivity.hpp"
+#include "takt/linux/admission.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::native {
@@ -85,6 +86,10 @@ void bind_budget(nanobind::module_& module) {
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "A takt/model document with changes like \"executor=edf, budget(e1)=3ms\" made to "
              "it. Raises InputError.");
+  module.def(
+      "deadline_share", [] { return unwrap(linux_os::deadline_share()); },
+      "The share of each processor up to which this kernel admits reservations. Raises "
+      "InputError.");
   module.def(
       "serves",
       [](const std::string& text, const std::string& source, const std::vector<int>& cores,

@@ -7,17 +7,14 @@ import platform
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import takt_native
 from takt.arguments import Option
-from takt.doctor.reservations import realtime_share
 from takt.formatting import count
 
 CAPACITY = 90
 """Percent of a core that the kernel grants reservations unless told otherwise: sched_rt_runtime_us
 is 95 %, and from Linux 6.12 on 5 % are a reservation for all other threads.
 """
-
-KEPT = 5
-"""Percent of a core that these other threads have."""
 
 Cores = Annotated[
     int | None,
@@ -61,5 +58,9 @@ def find(provenance: dict[str, Any], cores: int | None = None) -> Processors:
 
 def _granted() -> int:
     """Percent of each processor that this kernel admits reservations up to, at least 1."""
-    share = realtime_share()
-    return CAPACITY if share is None else max(1, min(CAPACITY, round(100 * share) - KEPT))
+    try:
+        share = takt_native.deadline_share()
+    except takt_native.InputError:
+        return CAPACITY
+    # 0.95 less 0.05 is a little less than 0.9.
+    return max(1, min(CAPACITY, int(100 * share + 1e-6)))

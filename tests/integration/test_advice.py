@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import takt_design
 import takt_native
 from takt import inputs, pipeline, processors, remedies, runner, verdict
 
@@ -54,7 +55,7 @@ def test_random_models_as_advised(tmp_path: Path) -> None:
     admitted = 0
     for seed in range(20):
         features = {"reservation": 70, "as_ros": 100}
-        text = takt_native.generate(
+        text = takt_design.generate(
             seed, ["single_threaded", "events"], (1, 3), (4, 10), 3, (15, 50), features
         )
         model = json.loads(text)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import takt_design
 import takt_native
 from robot import Json
 from takt import cli
@@ -176,7 +177,7 @@ def test_advice_on_random_models_does_what_it_says(
     found: Counter[str] = Counter()
     path = tmp_path / "model.json"
     for seed in range(20):
-        text = takt_native.generate(
+        text = takt_design.generate(
             seed,
             [KINDS[seed % len(KINDS)]],
             (1, 4),
@@ -282,7 +283,7 @@ def test_what_takt_budget_says_is_needed_is_enough(terminal: Terminal, tmp_path:
     tried = 0
     path = tmp_path / "model.json"
     for seed in range(30):
-        text = takt_native.generate(
+        text = takt_design.generate(
             seed, [KINDS[seed % len(KINDS)]], (2, 4), (4, 12), 4, (15, 60), FEATURES
         )
         model = with_goals(text, SHARES, seed)

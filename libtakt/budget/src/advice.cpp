@@ -25,7 +25,7 @@ using analysis::Bounds;
 using By = Advice::By;
 
 /// Delays and execution times are tried in steps of a percent.
-constexpr int whole = 100;
+constexpr int hundred_percent = 100;
 
 /// The chains that meet their goals.
 std::vector<std::size_t> met_chains(const Bounds& bounds) {
@@ -184,7 +184,7 @@ class Adviser {
     const Duration longest = longest_delay(present_);
     // No message is delivered instantly, so that would be no remedy.
     return make_largest([&](int percent) {
-      const Duration limit = longest * percent / whole;
+      const Duration limit = longest * percent / hundred_percent;
       return limit > Duration{0} && suffices(chains, {LongestDelay{limit}});
     });
   }
@@ -199,7 +199,7 @@ class Adviser {
   /// execution times (ros-llama fact 23).
   template <typename Holds>
   bool make_largest(Holds holds) {
-    if (!closest(whole - 1, 1, holds)) return false;
+    if (!closest(hundred_percent - 1, 1, holds)) return false;
     Made made = std::exchange(made_, {});
     make(made.changes, std::move(made.changed), std::move(made.bounds));
     return true;

@@ -18,7 +18,6 @@ namespace {
 
 using model::CallbackIndex;
 using model::ExecutorIndex;
-using nlohmann::json;
 
 /// An observation makes a bound if the bound without it is at most this part of it, or within the
 /// goal.
@@ -31,22 +30,22 @@ std::optional<Index> index_of(const List& list, const std::string& id) {
   return Index{static_cast<std::size_t>(found - list.begin())};
 }
 
-std::string text_at(const json& entry, const char* name) {
+std::string text_at(const nlohmann::json& entry, const char* name) {
   const auto found = entry.find(name);
   return found != entry.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-std::optional<Duration> time_at(const json& entry, const char* name) {
+std::optional<Duration> time_at(const nlohmann::json& entry, const char* name) {
   const auto found = entry.find(name);
   if (found == entry.end() || !found->is_number_integer()) return std::nullopt;
   return Duration{found->get<std::int64_t>()};
 }
 
-std::optional<std::vector<Duration>> times_at(const json& entry, const char* name) {
+std::optional<std::vector<Duration>> times_at(const nlohmann::json& entry, const char* name) {
   const auto found = entry.find(name);
   if (found == entry.end() || !found->is_array() || found->empty()) return std::nullopt;
   std::vector<Duration> times;
-  for (const json& each : *found) {
+  for (const nlohmann::json& each : *found) {
     if (!each.is_number_integer()) return std::nullopt;
     times.emplace_back(each.get<std::int64_t>());
   }
@@ -54,7 +53,8 @@ std::optional<std::vector<Duration>> times_at(const json& entry, const char* nam
 }
 
 /// What of the model the entry is about, if the model still has the value.
-std::optional<Without> without(const model::Model& model, const json& entry, Duration value) {
+std::optional<Without> without(const model::Model& model, const nlohmann::json& entry,
+                               Duration value) {
   const std::string of = text_at(entry, "of");
   const std::string id = text_at(entry, "id");
   const auto times = times_at(entry, "without");
@@ -121,9 +121,9 @@ double excess(const Observation& observation) {
 
 std::vector<Observation> observations_of(const model::Model& model) {
   std::vector<Observation> result;
-  const json provenance = json::parse(model.provenance, nullptr, false);
+  const nlohmann::json provenance = nlohmann::json::parse(model.provenance, nullptr, false);
   if (!provenance.is_object() || !provenance.contains("outliers")) return result;
-  for (const json& entry : provenance["outliers"]) {
+  for (const nlohmann::json& entry : provenance["outliers"]) {
     if (!entry.is_object()) continue;
     const auto value = time_at(entry, "value");
     auto change = value ? without(model, entry, *value) : std::nullopt;
@@ -150,7 +150,8 @@ std::vector<Outlier> find_outliers(const model::Model& model, const analysis::Bo
       return std::ranges::find_first_of(depended_on, executors) != depended_on.end();
     });
     model::Model changed = model;
-    if (!matters || spending.is_over() || !apply(observation.without, changed)) continue;
+    if (!matters || spending.is_over() || !budget::apply(Change{observation.without}, changed))
+      continue;
     const analysis::Bounds bounds = analysis::analyze(changed, options);
     spending.add(bounds);
     for (std::size_t i = 0; i < missed.size(); ++i) {

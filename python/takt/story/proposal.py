@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from takt import pipeline
+from takt import pipeline, processors
 from takt.assumptions import influencing
-from takt.commands.budget import CAPACITY
 from takt.documents import Bounds, Callback, Chain, Model
 from takt.inputs import ModelText
 from takt.names import labels
@@ -151,9 +149,7 @@ def plan(model: ModelText, change: Proposal | None, *, reserve: bool) -> Plan:
         model = ModelText(pipeline.change(text, source, change.change), source)
     asked = None
     for allowance in ALLOWANCES if reserve else ():
-        asked, planned = pipeline.budget(
-            *allowance.of(model), cores=os.cpu_count() or 1, capacity=CAPACITY / 100
-        )
+        asked, planned = pipeline.budget(*allowance.of(model), available=processors.find({}))
         if asked["met"] and asked["processors"]["mapping"] == "global":
             return _plan(ModelText(planned, source), allowance, asked)
     return _plan(ALLOWANCES[0].of(model), ALLOWANCES[0], asked and {**asked, "met": False})
