@@ -45,24 +45,8 @@ gain: none
     )
 
 
-DISCRETE = """
-name: discrete
-states: {x: [-1.5, 1.5], y: [-1.5, 1.5]}
-inputs: {d: [-1, 1]}
-time: discrete
-dynamics:
-  x: 0.9*x + 0.2*y + 0.05*d
-  y: 0.8*y - 0.15*x - 0.15*y**3 + 0.1*x*y + 0.2*d
-outputs: {z: x + 0.1*x**2}
-noise:
-  process: {x: 1e-6, y: 4e-6}
-  measurement: {z: 4e-6}
-error: {epsilon: 0.05, norm: euclidean}
-timing: {period: 100ms, load_periods: 3}
-nonlinear: {kind: ukf}
-method: {nodes: 61}
-"""
-"""Two states in discrete time, corrected by a nonlinear measurement, in the Euclidean norm."""
+EXPERIMENT = Path(__file__).parents[2] / "experiments" / "estimator-handover" / "plants"
+DISCRETE = (EXPERIMENT / "discrete.yaml").read_text(encoding="utf-8")
 
 SPIKE = parse(
     """

@@ -87,6 +87,18 @@ class Grid:
         lifts: Array = total.reshape(values.shape)
         return lifts
 
+    def around(self, values: Array) -> Array:
+        """The largest value at each node and its neighbours, also those across."""
+        shaped = values.reshape(self.shape)
+        for axis in range(len(self.shape)):
+            moved = numpy.moveaxis(shaped, axis, 0)
+            largest = moved.copy()
+            numpy.maximum(largest[1:], moved[:-1], out=largest[1:])
+            numpy.maximum(largest[:-1], moved[1:], out=largest[:-1])
+            shaped = numpy.moveaxis(largest, 0, axis)
+        found: Array = numpy.ascontiguousarray(shaped).reshape(values.shape)
+        return found
+
 
 class Interpolation:
     """The values at some points from those at the nodes, for functions as columns."""

@@ -35,12 +35,9 @@ constant. A period can be many time constants.
 RUNGE_KUTTA_STEPS_PER_TIME_CONSTANT = 10
 MOST_RUNGE_KUTTA_STEPS = 1000
 ABOVE_SETTLED = 1.5
-"""How much wider than it settles a confidence set may be for the way back, if the file is silent,
-"""
-MOST_ALLOWED = 0.25
-"""but not above this share of the allowed error,"""
-WITHOUT_NOISE = 0.1
-"""and this share if no process noise says how wide it settles."""
+"""How much wider than it settles a confidence set may be for the way back by default; but it is"""
+LEAST_SHARE, MOST_SHARE = 0.1, 0.25
+"""within these shares of the allowed error, and the first if no noise says how wide it settles."""
 FADED = 0.5
 """The spectral radius of |M^K| at which powers of M are no longer added up one by one."""
 MOST_POWERS = 20_000
@@ -153,9 +150,8 @@ def _half_widths(plant: Plant, settled: Array | None) -> Array:
     if plant.half_widths is not None:
         return plant.half_widths
     allowed = allowed_errors(plant)
-    if settled is None or not settled.all():
-        return WITHOUT_NOISE * allowed
-    return numpy.minimum(ABOVE_SETTLED * settled, MOST_ALLOWED * allowed)
+    wanted = numpy.zeros_like(allowed) if settled is None else ABOVE_SETTLED * settled
+    return numpy.clip(wanted, LEAST_SHARE * allowed, MOST_SHARE * allowed)
 
 
 def allowed_errors(plant: Plant) -> Array:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy
 
 from takt.errors import UserError
-from takt.handoff import game
+from takt.handoff import expressions, game
 from takt.handoff.expressions import Array
 from takt.handoff.game import Moves, Progress, Values
 from takt.handoff.grids import Grid
@@ -154,6 +154,11 @@ class Search:
         return settled and self.at_start(values.largest) <= -MARGIN
 
 
+def jumps(plant: Plant) -> bool:
+    """Whether dynamics or outputs are discontinuous somewhere."""
+    return any(map(expressions.jumps, plant.with_values((*plant.dynamics, *plant.outputs))))
+
+
 def free_step(plant: Plant, linear: Linear) -> float:
     """The length of a step, in seconds, where the period does not give it."""
     period = plant.timing.period * NANOSECONDS
@@ -188,12 +193,15 @@ def regions(fine: Search, coarse: Search, scale: float) -> Found:
     values, settled = fine.values(scale)
     rough, _ = coarse.values(scale)
     linear, back = values.largest, numpy.maximum(values.largest, fine.returning)
+    if jumps(fine.plant):
+        # Where in a cell the plant jumps, interpolation cannot know: the worst corner counts.
+        linear, back = fine.grid.around(linear), fine.grid.around(back)
     near = linear <= 0
     # The scheme is at least of first order in the step and the spacing: half of both leaves at most
     # half of the error, so what is left is at most what the halving changed.
-    again = fine.grid.interpolation(coarse.grid.nodes())
-    difference = abs(again.linear(linear) - rough.largest)
-    both = (rough.largest <= 0) & (again.linear(linear) <= 0)
+    again = fine.grid.interpolation(coarse.grid.nodes()).linear(values.largest)
+    difference = abs(again - rough.largest)
+    both = (rough.largest <= 0) & (again <= 0)
     lifts = [float(fine.grid.lift(one)[near].max(initial=0.0)) for one in (linear, back)]
     errors = {
         "steps_and_spacing": float(difference[both].max(initial=0.0)),
