@@ -53,8 +53,8 @@ def run(full: bool = False) -> Rows:
 
 
 def _truth_in_the_box(name: str, sequences: int) -> Rows:
-    """The true state anywhere in the confidence set of the first estimate; what room for that costs;
-    and the control, in which there is no room.
+    """Sequences from a true state anywhere in the confidence set of the first estimate, what room
+    for that costs, and the control, in which there is no room.
     """
     one = plant.read(str(PLANTS[name]))
     none = numpy.zeros(len(one.states))

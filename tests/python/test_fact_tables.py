@@ -20,8 +20,8 @@ ANALYSIS = {
 }
 #: ros-llama, performance-engineering: what docs/model-synthesis.md says is about extraction.
 EXTRACTION = {
-    *(f"F-{n}" for n in (9, 11, 12, 13, 14, 15, 16, 17, 18, 30, 31, 32, 33, 37)),
-    *(f"P-{n}" for n in range(1, 18)),
+    *(f"F-{n}" for n in (9, 11, 12, 13, 14, 15, 16, 17, 18, 31, 32, 33, 37)),
+    *(f"P-{n}" for n in range(1, 18) if n not in (14, 16)),
 }
 #: component-cps: what docs/handoff.md says is about the design of hand-overs.
 HANDOFF = {f"A-{n}" for n in range(52, 57)}
@@ -57,7 +57,8 @@ def test_every_fact_about_message_flow_has_a_test_with_its_number() -> None:
         named = {int(n) for name in NAMED.findall(source) for n in re.findall(r"\d+", name)}
         assert facts <= named, row["file"]
         tested |= facts
-    assert tested == set(range(1, 46))
+    # Facts 38 to 44 are arithmetic on printed figures, as the page says.
+    assert tested == set(range(1, 46)) - set(range(38, 45))
 
 
 def facts_of(text: str) -> set[str]:

@@ -362,18 +362,10 @@ def test_a_loop_outside_of_ros_2_is_in_the_plan_and_in_what_the_gate_is_told() -
     assert "phase_topic" not in told
 
 
-def test_p28_what_the_published_table_says_of_slots() -> None:
-    """Ratios of Table 4.4, which experiments/latency-shaping finds in its own numbers, too."""
-    for longer, shorter, ratio in (
-        (95.7, 84.7, 1.13),
-        (76.4, 67.4, 1.13),
-        (76.4, 86.6, 0.88),
-        (71.3, 76.4, 0.93),
-        (71.3, 67.4, 1.06),
-        (86.5, 84.7, 1.02),
-        (12.5, 25.9, 0.48),
-    ):
-        assert round(longer / shorter, 2) == ratio
+def test_p28_what_the_document_concludes_of_slots() -> None:
+    """One and three slots against none, as of Table 4.4; experiments/latency-shaping has the ratios
+    of that chain.
+    """
     free = plan_of(chain_model(FIVE), plans.Request(grid=MS // 10)).chains[0].profile
     one, three = (
         plan_of(chain_model(FIVE), plans.Request(bands=bands, grid=MS // 10)).chains[0].after

@@ -25,7 +25,7 @@ from takt.handoff.linear import NANOSECONDS, Linear, Motion
 from takt.handoff.plant import Box, Plant
 from takt.handoff.search import Search
 
-AT_ONCE = 1_000
+AT_ONCE = 500
 """Sequences that are simulated together, and are of similar length."""
 GOLDEN = (math.sqrt(5) - 1) / 2
 """Its multiples fill the interval from 0 to 1 evenly, so that few batches have many lengths."""
@@ -114,9 +114,9 @@ class Attack:
         violations, worst = 0, Outcome(0, 0, -1.0, [], 0.0)
         batch, done = 0, 0
         while done < sequences:
+            # The longest come first; long ones are rare, as the first error is forgotten soon.
+            longest = int((self.steps + 1) ** ((1 - batch * GOLDEN % 1) ** 2)) - 1
             batch += 1
-            # Long sequences are rare, as the first error is forgotten soon.
-            longest = int((self.steps + 1) ** ((batch * GOLDEN % 1) ** 2)) - 1
             one = self._together(generator, longest, guard)
             violations += one.violations
             worst = one if one.largest > worst.largest else worst
