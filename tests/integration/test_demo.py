@@ -9,6 +9,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,11 @@ def test_the_proposal_has_the_bound_that_analyze_finds(demo: Demo, tmp_path: Pat
 def test_the_reservations_are_what_was_said_and_were_granted(demo: Demo) -> None:
     said = demo.chapter("What helps?")
     found = re.search(r"takt budget finds reservations: (.*?); (\d+) % of one core", said)
-    assert found is not None, said
+    if found is None:
+        assert "takt budget finds no reservations" in said
+        supplies = [one["supply"] for one in demo.document("robot")["executors"]]
+        assert {supply["kind"] for supply in supplies} == {"dedicated"}
+        pytest.skip("this machine is too slow, or too busy, for reservations that suffice")
     executors = {one["name"]: one for one in demo.document("robot")["executors"]}
     share = 0.0
     for name, budget, period in re.findall(r"(\w+) ([\d.]+ \S+) in every (\d+ \S+?)[,;]", found[0]):
@@ -164,7 +169,8 @@ def test_the_promised_bound_is_kept_or_what_broke_it_is_said(demo: Demo) -> None
     text = demo.chapter("Done, and recorded again")
     chain, judged = chain_of(demo.document("after/bounds")), demo.document("demo")["recordings"]
     said = chain_of(judged["as proposed"])
-    assert chain["bound"] <= GOAL
+    if "finds reservations" in demo.chapter("What helps?"):
+        assert chain["bound"] <= GOAL
     if said["max"] <= chain["bound"]:
         assert f"pilot: within the {duration(chain['bound'])} that were computed" in text
         # Where the recording refutes what the bound rests on, that is told.
@@ -274,7 +280,7 @@ def test_the_commands_for_an_own_robot_work(demo: Demo, tmp_path: Path) -> None:
 
 def test_without_privilege_it_says_so_and_ends_well(tmp_path: Path) -> None:
     drop = ["setpriv", "--bounding-set=-sys_nice"] if is_root else []
-    command = [*drop, *TAKT, "demo", "--duration", "2", "-o", str(tmp_path / "out")]
+    command = [*drop, *TAKT, "demo", "--duration", "4", "-o", str(tmp_path / "out")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
@@ -285,12 +291,11 @@ def test_without_privilege_it_says_so_and_ends_well(tmp_path: Path) -> None:
 
 def family(process: int) -> set[int]:
     """The processes that descend from this one now."""
-    children = [
-        int(child)
-        for task in Path(f"/proc/{process}/task").iterdir()
-        for child in (task / "children").read_text().split()
-    ]
-    return set(children).union(*map(family, children))
+    children: set[int] = set()
+    with suppress(OSError):  # it, or a thread of it, has just ended
+        for task in Path(f"/proc/{process}/task").iterdir():
+            children |= set(map(int, (task / "children").read_text().split()))
+    return children.union(*map(family, children))
 
 
 @pytest.mark.parametrize("programs", ["takt-workload", "takt-manager"])

@@ -91,14 +91,16 @@ class Story:
         """The same beside other programs."""
         self._chapter("And beside other programs?")
         wanted = beside_load.goals(self._recordings[AS_IT_IS].evaluation.model)
+        may_manage = self._privilege.state is State.OK
+        if not may_manage:
+            self._tell("takt manage is left out, for the same reason as reservations.")
         try:
             console.say("Running it beside processes that only compute, by the default scheduler")
             run = self._runs[BY_DEFAULT] = beside_load.by_default(
                 self._robot, wanted, self._output / "by_default" / "nodes.jsonl"
             )
             self._tell(*sentences.by_default(run))
-            if self._privilege.state is not State.OK:
-                self._tell("takt manage is left out, for the same reason as reservations.")
+            if not may_manage:
                 return
             console.say(f"Running it beside {run.processes} of them, under takt manage")
             managed = self._runs[MANAGED] = beside_load.managed(

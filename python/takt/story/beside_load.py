@@ -37,11 +37,11 @@ AFTERWARDS = 2.5
 """Seconds after which the manager has decided with all that was seen."""
 LOOK = 0.25
 """Seconds between two looks."""
-SEEN = 10
-"""Messages of each chain before the load begins; the manager wants to see as many."""
+SEEN = 5
+"""Messages of each chain before the load begins, so that programs are up."""
 WAITED = 20
 """Messages of each chain after the guarantee, before the load begins: more than queues hold."""
-PATIENCE = 20.0
+PATIENCE = 30.0
 """Seconds for programs to come up and be seen, and once more to be guaranteed."""
 
 
