@@ -208,7 +208,8 @@ bool may_promise(const model::Model& model, std::span<const std::size_t> chains,
   const bool possible = planner.may_plan(chains);
   spending.left -= planner.steps();
   spending.analyses += planner.analyses();
-  return possible;
+  // When the spending is over, the planner has not seen whether there are any.
+  return possible && !spending.is_over();
 }
 
 std::optional<Change> cheapest_change(const model::Model& model, std::size_t chain,
