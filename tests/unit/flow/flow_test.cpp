@@ -69,6 +69,24 @@ TEST_F(OneToOne, Fact34WhatIsOutsideTheMainCallbacksIsTheRestOfTheLatency) {
   EXPECT_EQ(outside, 40'300'000);
 }
 
+/// performance-engineering fact 11, in µs: the first callback starts at 0, messages are written at
+/// 10, 25 and 40. The last callback goes on until 55, which does not count.
+TEST_F(OneToOne, P11_FromTheFirstStartToTheWriteOfTheLastMessage) {
+  const test::Publisher c = scenario.publisher(sink, sink_node, "/topic_c");
+  scenario.now = 5000;
+  scenario.run(source, timer, 10, std::pair(a, 1));
+  scenario.handle(middle, on_a, 1, 15, std::pair(b, 1));
+  scenario.take(sink, on_b, 1);
+  scenario.start(sink, on_b.callback);
+  scenario.now += 15;
+  scenario.publish(sink, c, 1);
+  scenario.now += 15;
+  scenario.end(sink, on_b.callback);
+  const json flow = follow(scenario, between("/source", "/topic_c"))["flows"][0];
+  EXPECT_EQ(flow["to"], "/topic_c");
+  EXPECT_EQ(flow["span"]["max"], 40'000);
+}
+
 TEST_F(OneToOne, NamesAreTopicsNodesBothOrCallbacksWithOrWithoutTheSlash) {
   flow(5'000, 1);
   flow(10'000, 2);

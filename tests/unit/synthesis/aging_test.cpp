@@ -173,8 +173,8 @@ TEST(Aging, F32_ASpikeIsForgotten) {
 }
 
 /// Published: no errors and 18 % less overestimation; without the margin at least 250 errors. The
-/// document's run began anywhere; ours begins at the mean, so that the first instances must be learnt:
-/// the errors of the first quarter of a period (5 s) are not counted.
+/// document's run began anywhere; ours begins at the mean, so that the first instances must be
+/// learnt: the errors of the first quarter of a period (5 s) are not counted.
 TEST(Aging, F33_ASlowOscillationIsFollowedWithoutErrors) {
   const auto costs = oscillating(0.05);
   const Figures baseline = play(costs, aging(175, 0));
