@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
+#include "milliseconds.hpp"
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/budget/admission.hpp"
@@ -15,8 +16,6 @@ using model::ExecutorKind;
 using model::ModelBuilder;
 
 using By = Advice::By;
-
-constexpr Duration ms{1'000'000};
 
 /// With the whole of each core for reservations, unless said otherwise.
 Options on_cores(int count, double capacity = 1) {
@@ -46,9 +45,9 @@ class TwoCallbacks {
  public:
   TwoCallbacks(ExecutorKind kind, Duration goal, const model::Supply& supply = {}) {
     const auto e = builder_.executor(supply, kind);
-    const auto quick = builder_.subscription(e, 3 * ms, model::every(100 * ms));
-    builder_.subscription(e, 20 * ms, model::every(90 * ms));
-    builder_.subscription(e, 20 * ms, model::every(80 * ms));
+    const auto quick = builder_.subscription(e, ms(3), model::every(ms(100)));
+    builder_.subscription(e, ms(20), model::every(ms(90)));
+    builder_.subscription(e, ms(20), model::every(ms(80)));
     builder_.chain({quick}, goal);
   }
   model::Model& model() { return builder_.model(); }
@@ -58,11 +57,11 @@ class TwoCallbacks {
 };
 
 TEST(Advice, IsNotWantedWhereTheGoalIsMet) {
-  EXPECT_EQ(advised(TwoCallbacks(ExecutorKind::single_threaded, 100 * ms).model()), "none");
+  EXPECT_EQ(advised(TwoCallbacks(ExecutorKind::single_threaded, ms(100)).model()), "none");
 }
 
 TEST(Advice, IsAPriorityIfThatWillDo) {
-  TwoCallbacks callbacks(ExecutorKind::fixed_priority, 25 * ms);
+  TwoCallbacks callbacks(ExecutorKind::fixed_priority, ms(25));
   for (std::size_t c = 0; c < 3; ++c) {
     callbacks.model().callbacks[c].priority = static_cast<std::int64_t>(c);
   }
@@ -70,21 +69,21 @@ TEST(Advice, IsAPriorityIfThatWillDo) {
 }
 
 TEST(Advice, IsTheLeastBudgetThatSuffices) {
-  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
-  model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 60 * ms, supply).model();
+  const model::ReservationSupply supply{ms(5), ms(10), ms(10)};
+  model::Model model = TwoCallbacks(ExecutorKind::single_threaded, ms(60), supply).model();
   const std::string text = advised(model);
   EXPECT_THAT(text, testing::StartsWith("budget(e0)="));
   const auto changed = with_changes(text, model);
   const auto& supply_of = changed->executors[0].supply;
   const auto budget = std::get<model::ReservationSupply>(supply_of).budget;
-  std::get<model::ReservationSupply>(model.executors[0].supply).budget = budget - ms / 100;
-  EXPECT_GT(analysis::analyze(model).chains[0].bound, 60 * ms);
+  std::get<model::ReservationSupply>(model.executors[0].supply).budget = budget - ms(1) / 100;
+  EXPECT_GT(analysis::analyze(model).chains[0].bound, ms(60));
 }
 
 /// Two reservations of one processor: no budget may take what the other one has.
 TEST(Advice, LeavesReservationsOfTheSameProcessorWhatTheyHave) {
-  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
-  TwoCallbacks callbacks(ExecutorKind::single_threaded, 60 * ms, supply);
+  const model::ReservationSupply supply{ms(5), ms(10), ms(10)};
+  TwoCallbacks callbacks(ExecutorKind::single_threaded, ms(60), supply);
   model::Model& model = callbacks.model();
   model.executors.push_back(model.executors[0]);
   model.executors[1].id = "other";
@@ -94,40 +93,40 @@ TEST(Advice, LeavesReservationsOfTheSameProcessorWhatTheyHave) {
 
 TEST(Advice, IsAnotherKindOfExecutorElse) {
   // By deadlines the chain goes first, after one other callback.
-  TwoCallbacks callbacks(ExecutorKind::single_threaded, 25 * ms);
-  callbacks.model().callbacks[0].deadline = 10 * ms;
+  TwoCallbacks callbacks(ExecutorKind::single_threaded, ms(25));
+  callbacks.model().callbacks[0].deadline = ms(10);
   EXPECT_EQ(advised(callbacks.model()), "executor(e0)=edf");
 }
 
 TEST(Advice, IsAnExecutorOfItsOwnAtLast) {
-  EXPECT_EQ(advised(TwoCallbacks(ExecutorKind::single_threaded, 5 * ms).model()), "split(c0)");
+  EXPECT_EQ(advised(TwoCallbacks(ExecutorKind::single_threaded, ms(5)).model()), "split(c0)");
 }
 
 TEST(Advice, AsksForShorterCallbacksWhereNothingElseWillDo) {
   // The chain's own callback takes 3 ms.
-  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 2 * ms).model();
+  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, ms(2)).model();
   EXPECT_THAT(advised(model), testing::StartsWith("execution_time(e0)="));
   EXPECT_EQ(advise(model, on_cores(4)).remedies.front().by, By::wishes);
 }
 
 TEST(Advice, AsksForFasterMessagesWhereTheyAreTheReason) {
   ModelBuilder builder;
-  const auto sender = builder.timer(builder.executor(), ms, model::every(100 * ms));
-  const auto receiver = builder.subscription(builder.executor(), ms);
-  builder.edge(sender, receiver, 100 * ms);
-  builder.chain({sender, receiver}, 50 * ms);
+  const auto sender = builder.timer(builder.executor(), ms(1), model::every(ms(100)));
+  const auto receiver = builder.subscription(builder.executor(), ms(1));
+  builder.edge(sender, receiver, ms(100));
+  builder.chain({sender, receiver}, ms(50));
   // 1 ms and 1 ms leave 48 ms.
   EXPECT_EQ(advised(builder.model()), "delay=48ms");
 }
 
 /// Two reservations of one chain: each at its most leaves the other one too long.
 model::Model two_reservations(int chains) {
-  const model::ReservationSupply supply{ms, 10 * ms, 10 * ms};
+  const model::ReservationSupply supply{ms(1), ms(10), ms(10)};
   ModelBuilder builder;
   for (int i = 0; i < chains; ++i) {
-    const auto first = builder.timer(builder.executor(supply), 3 * ms, model::every(100 * ms));
-    const auto second = builder.subscription(builder.executor(supply), 3 * ms);
-    builder.chain({first, second}, 22 * ms);
+    const auto first = builder.timer(builder.executor(supply), ms(3), model::every(ms(100)));
+    const auto second = builder.subscription(builder.executor(supply), ms(3));
+    builder.chain({first, second}, ms(22));
   }
   return builder.model();
 }
@@ -142,7 +141,7 @@ TEST(Advice, IsOneSetOfReservationsForAllChains) {
   for (const Advice::Remedy& remedy : advice.remedies) {
     EXPECT_EQ(remedy.by, By::reservations);
     EXPECT_EQ(bounds.chains[remedy.chain].bound, remedy.bound);
-    EXPECT_LE(*remedy.bound, 22 * ms);
+    EXPECT_LE(*remedy.bound, ms(22));
   }
   const std::vector<std::size_t> chains{0, 1};
   EXPECT_TRUE(admit(planned, chains, on_cores(4).cores));
@@ -150,11 +149,11 @@ TEST(Advice, IsOneSetOfReservationsForAllChains) {
 
 /// Each chain alone is easily helped by a larger budget, and one core has none for both.
 TEST(Advice, PromisesNoMoreThanTheCoresHave) {
-  const model::ReservationSupply supply{2 * ms, 10 * ms, 10 * ms};
+  const model::ReservationSupply supply{ms(2), ms(10), ms(10)};
   ModelBuilder builder;
   for (int i = 0; i < 2; ++i) {
-    const auto c = builder.timer(builder.executor(supply), 3 * ms, model::every(100 * ms));
-    builder.chain({c}, 11 * ms);  // 2 (10 ms - Q) + 3 ms for Q >= 3 ms: Q = 6 ms
+    const auto c = builder.timer(builder.executor(supply), ms(3), model::every(ms(100)));
+    builder.chain({c}, ms(11));  // 2 (10 ms - Q) + 3 ms for Q >= 3 ms: Q = 6 ms
   }
   const model::Model& model = builder.model();
   // Two budgets of 6 ms are those of takt budget.
@@ -168,7 +167,7 @@ TEST(Advice, PromisesNoMoreThanTheCoresHave) {
 }
 
 TEST(Advice, GivesNoProcessorThatIsNotThere) {
-  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, 5 * ms).model();
+  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, ms(5)).model();
   EXPECT_EQ(advised(model, 2), "split(c0)");
   EXPECT_THAT(advised(model, 1), testing::Not(testing::HasSubstr("split")));
 }
@@ -184,10 +183,10 @@ TEST(Advice, EndsWithItsEffort) {
 /// One callback every 100 ms on 1 ms of every 10 ms, with one overhead of 6 ms among those of 1 ms.
 model::Model model_with_a_late_wake_up() {
   ModelBuilder builder;
-  const auto e = builder.executor(model::ReservationSupply{ms, 10 * ms, 10 * ms});
-  builder.chain({builder.timer(e, ms, model::every(100 * ms))}, 30 * ms);
+  const auto e = builder.executor(model::ReservationSupply{ms(1), ms(10), ms(10)});
+  builder.chain({builder.timer(e, ms(1), model::every(ms(100)))}, ms(30));
   model::Model model = builder.model();
-  model.executors[0].overhead = {6 * ms, 7 * ms};
+  model.executors[0].overhead = {ms(6), ms(7)};
   model.provenance = R"({"outliers": [
       {"of": "overhead", "id": "e0", "value": 6000000, "at": 42, "without": [1000000, 2000000]},
       {"of": "overhead", "id": "unknown", "value": 6000000, "at": 42, "without": [1000000]},
@@ -202,35 +201,34 @@ TEST(Outlier, IsTheObservationThatMakesABound) {
   const Advice advice = advise(model, on_cores(1));
   ASSERT_EQ(advice.outliers.size(), 1U);
   const Outlier& outlier = advice.outliers.front();
-  EXPECT_EQ(outlier.observation.value, 6 * ms);
+  EXPECT_EQ(outlier.observation.value, ms(6));
   EXPECT_EQ(outlier.observation.at, Duration{42});
   EXPECT_EQ(to_string(outlier.observation.without, model), "without(overhead of e0)");
   const auto changed = with_changes("without(overhead of e0)", model);
   ASSERT_TRUE(changed.has_value());
-  EXPECT_EQ(changed->executors[0].overhead, (std::vector<Duration>{ms, 2 * ms}));
-  // 7 ms of work take 6 periods longer than 2 ms take, less 1 ms.
+  EXPECT_EQ(changed->executors[0].overhead, (std::vector<Duration>{ms(1), ms(2)}));
   EXPECT_EQ(analysis::analyze(*changed).chains[0].bound, outlier.bound);
   EXPECT_GT(*analysis::analyze(model).chains[0].bound, 2 * outlier.bound);
 }
 
 TEST(Outlier, IsNoneWhereTheModelHasItNoMore) {
   model::Model model = model_with_a_late_wake_up();
-  model.executors[0].overhead = {5 * ms};
+  model.executors[0].overhead = {ms(5)};
   EXPECT_TRUE(advise(model, on_cores(1)).outliers.empty());
   EXPECT_THAT(with_changes("without(overhead of e0)", model).error().message,
               testing::HasSubstr("no such observation"));
 }
 
 TEST(Admission, CountsCoresOfWholeProcessorsAndReservationsWhereTheyAre) {
-  const model::ReservationSupply supply{5 * ms, 10 * ms, 10 * ms};
+  const model::ReservationSupply supply{ms(5), ms(10), ms(10)};
   ModelBuilder builder;
-  const auto whole = builder.timer(builder.executor(), ms, model::every(100 * ms));
+  const auto whole = builder.timer(builder.executor(), ms(1), model::every(ms(100)));
   // Best effort, as no chain needs it.
-  builder.timer(builder.executor(), ms, model::every(100 * ms));
-  const auto reserved = builder.timer(builder.executor(supply), ms, model::every(100 * ms));
-  builder.timer(builder.executor(supply), ms, model::every(100 * ms));
-  builder.chain({whole}, 10 * ms);
-  builder.chain({reserved}, 10 * ms);
+  builder.timer(builder.executor(), ms(1), model::every(ms(100)));
+  const auto reserved = builder.timer(builder.executor(supply), ms(1), model::every(ms(100)));
+  builder.timer(builder.executor(supply), ms(1), model::every(ms(100)));
+  builder.chain({whole}, ms(10));
+  builder.chain({reserved}, ms(10));
   model::Model& model = builder.model();
   const std::vector<std::size_t> both{0, 1};
   const auto admits = [&](int cores, std::span<const std::size_t> chains) {
@@ -254,7 +252,7 @@ TEST(Admission, CountsCoresOfWholeProcessorsAndReservationsWhereTheyAre) {
 
 /// What another chain has is not given away.
 TEST(Advice, LosesNoOtherGoal) {
-  TwoCallbacks callbacks(ExecutorKind::fixed_priority, 25 * ms);
+  TwoCallbacks callbacks(ExecutorKind::fixed_priority, ms(25));
   model::Model& model = callbacks.model();
   for (std::size_t c = 0; c < 3; ++c) {
     model.callbacks[c].priority = static_cast<std::int64_t>(c);
