@@ -74,7 +74,7 @@ TEST(Timeline, RefusesWhatItCannotPlace) {
   EXPECT_TRUE(line.measure(2, Vector<2>(1, missing)).ok());
   EXPECT_EQ(line.measure(2, Vector<2>(1, missing)).refusal, Refusal::already_measured);
   EXPECT_EQ(line.measure(6, measurement).refusal, Refusal::in_the_future);
-  const double endless = std::numeric_limits<double>::endless();
+  const double endless = std::numeric_limits<double>::infinity();
   EXPECT_EQ(line.measure(3, Vector<2>(endless, missing)).refusal, Refusal::not_finite);
   // A new belief is the end of the old line.
   const Belief<2> anew{Vector<2>::Ones(), Matrix<2, 2>::Identity()};

@@ -83,7 +83,7 @@ TEST_F(OneToOne, P11_FromTheFirstStartToTheWriteOfTheLastMessage) {
   scenario.now += 15;
   scenario.end(sink, on_b.callback);
   const json flow = follow(scenario, between("/source", "/topic_c"))["flows"][0];
-  EXPECT_EQ(flow["to"], "/topic_c");
+  EXPECT_EQ(flow["to"], "/sink:/topic_c");
   EXPECT_EQ(flow["span"]["max"], 40'000);
 }
 
