@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from takt import cli
+from takt import bridging, cli
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDING = ROOT / "tests" / "recordings" / "pipeline-lttng.tar.xz"
@@ -39,8 +39,7 @@ def calls(folder: Path) -> dict[str, list[str]]:
     those of a demo with a load, and of an experiment.
     """
     key, bridge, goals = folder / "bridge.key", folder / "bridge.yaml", folder / "goals.yaml"
-    key.write_bytes(bytes(32))
-    key.chmod(0o600)
+    bridging.make_key(str(key))
     bridge.write_text(BRIDGE.format(key=key))
     goals.write_text("chains:\n  - {name: c, from: /scan, to: /cmd_vel, latency: 1s}\n")
     recording, model = str(RECORDING), str(MODEL)

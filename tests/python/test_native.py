@@ -85,5 +85,5 @@ def test_a_stub_is_complete(extension: str) -> None:
 
 def test_every_extension_raises_the_same_error() -> None:
     takt_design = importlib.import_module("takt_design")
-    with pytest.raises(takt_native.InputError, match="not a JSON object"):
+    with pytest.raises(takt_native.InputError, match="a timing model begins with"):
         takt_design.simulate("{}", "model", "no object")
