@@ -255,7 +255,8 @@ def test_shorter_callbacks_keep_to_what_models_allow() -> None:
 
 def test_shorter_callbacks_are_proposed_where_no_budget_suffices() -> None:
     """No reservation that a core grants has more than 90 % of it, so one of 5 ms may keep a
-    callback waiting for 2 * 0.5 ms. Within the goal of 2 ms, 1 ms is left: of 3 ms, 33 % are 990 us.
+    callback waiting for 2 * 0.5 ms. Within the goal of 2 ms, 1 ms is left: of 3 ms, 33 % are
+    990 us.
     """
     assert remedy(alone({"kind": "dedicated"}, 2_000_000)) == (
         "guaranteed, with a bound of 990 µs, if this held: 'execution_time(e)=33%', which takt "
