@@ -30,6 +30,7 @@ needs_reservations = pytest.mark.skipif(
 Json = dict[str, Any]
 MS, SECOND = 1_000_000, 1_000_000_000
 GOAL = 200 * MS
+CAMERA_PERIOD = 100 * MS
 WAY = ("/image", "/obstacles", "/cmd_vel")
 """The topics of the planted chain, which begins at /camera and ends at /motor."""
 SECONDS = 4.0
@@ -224,9 +225,11 @@ def test_beside_a_load_it_is_as_the_nodes_themselves_say(
     assert 0 <= len(told) - int(messages) <= at_the_ends
     assert len(slow) - int(late) <= at_the_ends
     assert duration(seen[-1]["longest"]) == longest
-    # A chain begins when its timer is due, and so before its callback does.
-    inner = [done - start for start, done in told if begin + SECOND <= done <= end - SECOND]
-    assert max(inner) <= seen[-1]["longest"]
+    # Beside a load the manager does not follow every message, so the longest of all may be one that
+    # it did not see. The one that it names is real: a chain begins when its timer is due, and so
+    # before its callback does, by less than the camera's period, as later expiries are skipped.
+    named = seen[-1]["longest"]
+    assert any(0 <= named - (done - start) < CAMERA_PERIOD for start, done in told)
 
 
 def test_the_default_scheduler_is_late_or_the_story_says_that_it_is_not(demo: Demo) -> None:
