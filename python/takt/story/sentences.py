@@ -181,7 +181,11 @@ def by_default(run: Run) -> Iterator[str]:
             for processes, completed, missed in levels(looks)
         )
         longest = run.fates()[chain].longest
-        yield f"By the default scheduler, {chain}: {steps}. The longest took {duration(longest)}."
+        # Beside a load the manager does not follow every message.
+        yield (
+            f"By the default scheduler, {chain}: {steps}. The longest that was followed took "
+            f"{duration(longest)}."
+        )
     if not any(missed for looks in run.chains.values() for _, _, missed in levels(looks)):
         yield (
             f"So this machine serves the robot in time beside {run.processes} processes, too; "
@@ -198,8 +202,8 @@ def managed(chain: str, one: Fate, run: Run) -> Iterator[str]:
         yield f"Under takt manage, {chain}: no message arrived in {window} {beside}."
     else:
         yield (
-            f"Under takt manage, {chain}: {missed} in {window} {beside}. The longest took "
-            f"{duration(one.longest)}."
+            f"Under takt manage, {chain}: {missed} in {window} {beside}. The longest that was "
+            f"followed took {duration(one.longest)}."
         )
     if one.promised and not one.exceeded:
         yield f"It was guaranteed all the time: at most {duration(one.bound)}."
