@@ -122,9 +122,8 @@ std::vector<CallbackIndex> callbacks_on(ExecutorIndex executor, const model::Mod
 
 std::optional<std::int64_t> whole_number(std::string_view text) {
   std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  if (text.empty() || read.ptr != end || read.ec != std::errc{}) return std::nullopt;
+  const auto read = std::from_chars(text.begin(), text.end(), number);
+  if (text.empty() || read.ptr != text.end() || read.ec != std::errc{}) return std::nullopt;
   return number;
 }
 

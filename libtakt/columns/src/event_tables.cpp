@@ -36,19 +36,36 @@ Column names(const Things& things) {
 
 }  // namespace
 
-/// One field of the rows, of whichever kind.
-struct FieldRows {
-  events::Field field;
-  std::vector<std::int64_t> numbers;
-  std::vector<std::uint64_t> handles;  // of lists: all their elements
-  std::string bytes;                   // of texts
-  std::vector<std::int64_t> ends;      // of texts and lists
+class EventTables::Rows {
+ public:
+  explicit Rows(EventType type);
 
   void add(const Event& event, const Batch& batch);
-  Column take();
+  [[nodiscard]] std::size_t size() const { return times_.size(); }
+  [[nodiscard]] bool is_large() const;
+  Column take(const Threads& threads);
+
+ private:
+  /// One field of the rows, of whichever kind.
+  struct FieldRows {
+    events::Field field;
+    std::vector<std::int64_t> numbers;
+    std::vector<std::uint64_t> handles;  // of lists: all their elements
+    std::string bytes;                   // of texts
+    std::vector<std::int64_t> ends;      // of texts and lists
+
+    void add(const Event& event, const Batch& batch);
+    Column take();
+  };
+
+  const events::Schema& schema_;
+  std::vector<std::int64_t> times_;
+  std::vector<ThreadIndex> threads_;
+  std::vector<std::uint16_t> processors_;
+  std::vector<FieldRows> fields_;
 };
 
-void FieldRows::add(const Event& event, const Batch& batch) {
+void EventTables::Rows::FieldRows::add(const Event& event, const Batch& batch) {
   switch (field.kind) {
     case FieldKind::number:
       numbers.push_back(static_cast<std::int64_t>(event.values[field.position]));
@@ -73,7 +90,7 @@ void FieldRows::add(const Event& event, const Batch& batch) {
   ends.push_back(static_cast<std::int64_t>(bytes.size()));
 }
 
-Column FieldRows::take() {
+Column EventTables::Rows::FieldRows::take() {
   std::string name(field.name);
   if (field.kind == FieldKind::number) {
     return columns::numbers(std::move(name), std::exchange(numbers, {}));
@@ -87,23 +104,6 @@ Column FieldRows::take() {
              ? lists(std::move(name), std::move(taken), std::exchange(handles, {}))
              : texts(std::move(name), std::move(taken), std::exchange(bytes, {}));
 }
-
-class EventTables::Rows {
- public:
-  explicit Rows(EventType type);
-
-  void add(const Event& event, const Batch& batch);
-  [[nodiscard]] std::size_t size() const { return times_.size(); }
-  [[nodiscard]] bool is_large() const;
-  Column take(const Threads& threads);
-
- private:
-  const events::Schema& schema_;
-  std::vector<std::int64_t> times_;
-  std::vector<ThreadIndex> threads_;
-  std::vector<std::uint16_t> processors_;
-  std::vector<FieldRows> fields_;
-};
 
 EventTables::Rows::Rows(EventType type) : schema_(events::schema(type)) {
   for (const events::Field& field : schema_.fields) {
