@@ -22,6 +22,7 @@ model::Model chains(int executors, model::ExecutorKind kind, const model::Supply
     model::Executor& executor = model.executors.emplace_back();
     executor.id = fmt::format("e{}", e);
     executor.kind = kind;
+    executor.order = model::CallbackOrder::registered;
     executor.supply = supply;
     for (int chain = 0; chain < 2; ++chain) {
       model::Chain& described = model.chains.emplace_back();

@@ -128,7 +128,7 @@ def model(kind: str, supply: Json, period: int | None = None) -> Json:
     all timers, in ns.
     """
     document: Json = json.loads(REFERENCE_SYSTEM.read_text(encoding="utf-8"))
-    document["executors"] = [{"id": "e", "kind": kind, "supply": supply}]
+    document["executors"] = [{"id": "e", "kind": kind, "order": "registered", "supply": supply}]
     heaviest = max(c["execution_time"]["curve"][0] for c in document["callbacks"])
     for callback in document["callbacks"]:
         callback["executor"] = "e"

@@ -47,7 +47,7 @@ def _table_3() -> Rows:
     for core in range(4):
         for category, priority in (("RT", 99), ("BE", 98)):
             executor = f"{category}{core}"
-            model.executors.append({"id": executor})
+            model.executors.append({"id": executor, "order": "registered"})
             threads[executor] = {"policy": "fifo", "priority": priority, "cpu": core}
     for name, (times, period, core) in TABLE_3.items():
         # RT1 and RT2 share their timer.

@@ -145,7 +145,14 @@ def _model(overhead: int, kind: str = "single_threaded") -> Json:
     return {
         "format": "takt/model",
         "version": 1,
-        "executors": [{"id": "e", "kind": kind, "overhead": [overhead] if overhead else []}],
+        "executors": [
+            {
+                "id": "e",
+                "kind": kind,
+                "order": "registered",
+                "overhead": [overhead] if overhead else [],
+            }
+        ],
         "callbacks": callbacks,
         "edges": edges,
         "chains": chains,

@@ -93,7 +93,7 @@ def _simulate(camera: float, options: Json, overhead: float) -> list[tuple[str, 
     model = {
         "format": "takt/model",
         "version": 1,
-        "executors": [{"id": "e", "overhead": [int(overhead * MS)]}],
+        "executors": [{"id": "e", "order": "registered", "overhead": [int(overhead * MS)]}],
         "callbacks": [
             {
                 "id": str(number),

@@ -79,7 +79,7 @@ def _rows(how: str, trace: str, published: bool = True) -> tuple[Rows, float]:
 
 def _record(kind: str, threads: int) -> tuple[Rows, float]:
     document: Json = json.loads(REFERENCE_SYSTEM.read_text(encoding="utf-8"))
-    document["executors"] = [{"id": "e", "kind": kind, "threads": threads}]
+    document["executors"] = [{"id": "e", "kind": kind, "order": "registered", "threads": threads}]
     heaviest = max(callback["execution_time"]["curve"][0] for callback in document["callbacks"])
     for callback in document["callbacks"]:
         callback["executor"] = "e"

@@ -54,6 +54,7 @@ def _model(demand: int, period: int) -> str:
         {
             "id": f"e{i}",
             "kind": "single_threaded",
+            "order": "registered",
             "cpu": 0,
             "supply": {"kind": "reservation", "budget": period * US // 10, "period": period * US},
         }

@@ -94,7 +94,11 @@ def _model(burst: int, predecessors: int) -> Json:
         "version": 1,
         "name": "synthetic graph",
         "executors": [
-            {"id": "e", "supply": {"kind": "reservation", "budget": 700, "period": 1000}}
+            {
+                "id": "e",
+                "order": "registered",
+                "supply": {"kind": "reservation", "budget": 700, "period": 1000},
+            }
         ],
         "callbacks": callbacks,
         "edges": edges,

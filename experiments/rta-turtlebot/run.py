@@ -94,7 +94,7 @@ def _model(divisor: int, curves: bool) -> Json:
         "format": "takt/model",
         "version": 1,
         "name": "localisation",
-        "executors": [{"id": "amcl"}],
+        "executors": [{"id": "amcl", "order": "registered"}],
         "callbacks": callbacks,
     }
 

@@ -140,6 +140,11 @@ class Executor(Document):
     """How it chooses what runs next."""
     timers: Literal["polled", "privileged"] = "polled"
     """privileged: timers bypass the ready set, as in ROS 2 before Eloquent."""
+    order: Literal["unknown", "registered", "any_in_category", "by_node"] = "unknown"
+    """The order in which callbacks run that a default executor found ready together. registered:
+    by category, then by registration, as Takt's own executors; any_in_category: by category,
+    then in any order, as rclcpp; by_node: node by node, as rclpy; unknown: any order.
+    """
     threads: Annotated[int, Between(1, 1024)] = 1
     """Threads of a multi_threaded executor."""
     cpu: Annotated[int, Between(0, 2147483647)] | None = None
@@ -208,7 +213,9 @@ class Callback(Document):
     topic: str | None = None
     """Topic of a subscription, name of a service or client."""
     registration: Annotated[int, Between(-9223372036854775808, 9223372036854775807)] = 0
-    """Order of registration within the executor; equal ones count in the order of the document."""
+    """Order of registration within the executor, if the executor's order is registered; equal
+    ones count in the order of the document.
+    """
     execution_time: ExecutionTime = ExecutionTime()
     """How long its instances run."""
     activation: Activation | None = None

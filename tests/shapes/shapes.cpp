@@ -16,6 +16,7 @@ model::Model independent(model::ExecutorKind kind, std::int64_t count, std::int6
   model::Executor& executor = model.executors.emplace_back();
   executor.id = "e0";
   executor.kind = kind;
+  executor.order = model::CallbackOrder::registered;
   for (std::int64_t i = 0; i < count; ++i) {
     const Duration period = milliseconds{10} + nanoseconds{(i * i * 7919) % 900'000'007};
     model::Callback& callback = model.callbacks.emplace_back();
@@ -37,6 +38,7 @@ model::Model chain(model::ExecutorKind kind, std::size_t length, std::size_t exe
     model::Executor& executor = model.executors.emplace_back();
     executor.id = fmt::format("e{}", e);
     executor.kind = kind;
+    executor.order = model::CallbackOrder::registered;
   }
   model::Chain& whole = model.chains.emplace_back();
   whole.id = "whole";
@@ -65,7 +67,9 @@ namespace {
 model::Model from_sources(std::size_t count, std::optional<model::JoinKind> join, Duration cost,
                           Duration period, Duration longer) {
   model::Model model;
-  model.executors.emplace_back().id = "e0";
+  model::Executor& executor = model.executors.emplace_back();
+  executor.id = "e0";
+  executor.order = model::CallbackOrder::registered;
   const auto add = [&](bool source) {
     const std::size_t index = model.callbacks.size();
     model::Callback& callback = model.callbacks.emplace_back();
@@ -139,6 +143,7 @@ model::Model structured(model::ExecutorKind kind, Structure structure, std::size
     model::Executor& executor = model.executors.emplace_back();
     executor.id = fmt::format("e{}", e);
     executor.kind = kind;
+    executor.order = model::CallbackOrder::registered;
   }
   const Duration period = milliseconds{100};
   const auto share = static_cast<std::int64_t>(100 * (count + executors - 1) / executors);

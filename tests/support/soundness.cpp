@@ -41,6 +41,12 @@ std::optional<Options> on_shared_cores(const model::Model& model) {
   return options;
 }
 
+bool leaves_order_open(const model::Model& model) {
+  return std::ranges::any_of(model.executors, [](const model::Executor& executor) {
+    return executor.order != model::CallbackOrder::registered;
+  });
+}
+
 /// Ways to simulate a model.
 std::vector<Options> adversaries(const model::Model& model) {
   using simulation::Publication;
@@ -53,6 +59,8 @@ std::vector<Options> adversaries(const model::Model& model) {
       options.publication = publication;
       options.reservation = reservation;
       result.push_back(options);
+      options.order = simulation::OrderModel::random;
+      if (leaves_order_open(model)) result.push_back(options);
     }
     for (int seed = 0; seed < random_simulations; ++seed) {
       Options options;
@@ -60,6 +68,7 @@ std::vector<Options> adversaries(const model::Model& model) {
       options.reservation =
           seed % 2 == 0 ? ReservationModel::random : ReservationModel::constant_bandwidth;
       options.releases = simulation::ReleaseModel::random;
+      options.order = simulation::OrderModel::random;
       options.execution =
           seed < 2 ? simulation::ExecutionModel::worst_case : simulation::ExecutionModel::random;
       options.seed = static_cast<std::uint64_t>(seed);
@@ -192,6 +201,11 @@ generation::ExecutorKinds all_kinds() {
 }
 
 Comparison compare(const model::Model& model, analysis::Method method) {
+  return compare(model, model, method);
+}
+
+Comparison compare(const model::Model& model, const model::Model& bounded,
+                   analysis::Method method) {
   if (!can_run(model)) return {.cannot_run = true, .violation = {}};
   Observed observed(model);
   observed.simulate(
@@ -208,12 +222,12 @@ Comparison compare(const model::Model& model, analysis::Method method) {
   }
   analysis::Options options{.method = method, .horizon = horizon};
   if (method == analysis::Method::exact) options.effort = exploration_effort;
-  Comparison comparison = compare(analysis::analyze(model, options), observed);
+  Comparison comparison = compare(analysis::analyze(bounded, options), observed);
   // With so few steps for each callback, most executors are bounded coarsely; in cycles, which take
   // several rounds, with the larger number.
   for (const std::int64_t steps : {10, 50}) {
     options.effort = steps * static_cast<std::int64_t>(model.callbacks.size());
-    const Comparison coarse = compare(analysis::analyze(model, options), observed);
+    const Comparison coarse = compare(analysis::analyze(bounded, options), observed);
     if (!comparison.violation.empty() || coarse.violation.empty()) continue;
     comparison.violation =
         fmt::format("with an effort of {} steps, {}", options.effort, coarse.violation);

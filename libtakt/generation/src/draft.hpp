@@ -38,6 +38,9 @@ struct Draft {
 
 // executors.cpp
 void add_executors(Draft& draft);
+/// The orders of default executors. The last step, so that models without the feature stay as they
+/// were.
+void add_orders(Draft& draft);
 /// The callbacks must have their execution times already.
 void add_tables(Draft& draft);
 

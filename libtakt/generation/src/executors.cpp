@@ -68,6 +68,21 @@ void add_executors(Draft& draft) {
   }
 }
 
+void add_orders(Draft& draft) {
+  using enum model::CallbackOrder;
+  const std::vector<model::CallbackOrder> others{unknown, any_in_category, by_node};
+  for (std::size_t e = 0; e < draft.model.executors.size(); ++e) {
+    model::Executor& executor = draft.model.executors[e];
+    executor.order = draft.with(draft.shape.other_order) ? draft.random.pick(others) : registered;
+    // Nodes of several threads are groups, and real nodes have their clients.
+    if (executor.order != by_node || executor.threads > 1 || draft.as_ros) continue;
+    for (const CallbackIndex callback : draft.callbacks_of(ExecutorIndex{e})) {
+      draft.model.callbacks[callback.value()].node =
+          "/n" + std::to_string(draft.random.between(1, 3));
+    }
+  }
+}
+
 /// A slot or two for each callback of a table-driven executor.
 void add_tables(Draft& draft) {
   Random& random = draft.random;

@@ -80,6 +80,7 @@ model::Model random_model(const Shape& shape, std::uint64_t seed) {
   add_chains(draft);
   add_labels(draft);
   add_links(draft);
+  add_orders(draft);
   return std::move(draft.model);
 }
 

@@ -139,6 +139,11 @@ void describe(Fields& fields, T& executor) {
   fields.field("kind", executor.kind, {.text = "How it chooses what runs next."});
   fields.field("timers", executor.timers,
                {.text = "privileged: timers bypass the ready set, as in ROS 2 before Eloquent."});
+  fields.field("order", executor.order,
+               {.text = "The order in which callbacks run that a default executor found ready "
+                        "together. registered: by category, then by registration, as Takt's own "
+                        "executors; any_in_category: by category, then in any order, as rclcpp; "
+                        "by_node: node by node, as rclpy; unknown: any order."});
   fields.field("threads", executor.threads,
                {.text = "Threads of a multi_threaded executor.", .least = 1, .most = most_threads});
   fields.field("cpu", executor.cpu,
@@ -247,8 +252,8 @@ void describe(Fields& fields, T& callback) {
   fields.field("topic", callback.topic,
                {.text = "Topic of a subscription, name of a service or client."});
   fields.field("registration", callback.registration,
-               {.text = "Order of registration within the executor; equal ones count in the order "
-                        "of the document."});
+               {.text = "Order of registration within the executor, if the executor's order is "
+                        "registered; equal ones count in the order of the document."});
   fields.field("execution_time", execution_time,
                {.text = "How long its instances run.",
                 .missing = "give {\"curve\": [ET(1), ET(2), …]}, the longest execution times"});

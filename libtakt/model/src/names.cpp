@@ -17,6 +17,13 @@ constexpr Names timer_handlings{std::to_array<Name<TimerHandling>>({
     {TimerHandling::privileged, "privileged"},
 })};
 
+constexpr Names callback_orders{std::to_array<Name<CallbackOrder>>({
+    {CallbackOrder::unknown, "unknown"},
+    {CallbackOrder::registered, "registered"},
+    {CallbackOrder::any_in_category, "any_in_category"},
+    {CallbackOrder::by_node, "by_node"},
+})};
+
 constexpr Names callback_kinds{std::to_array<Name<CallbackKind>>({
     {CallbackKind::timer, "timer"},
     {CallbackKind::subscription, "subscription"},
@@ -33,6 +40,7 @@ constexpr Names join_kinds{std::to_array<Name<JoinKind>>({
 
 constexpr const auto& names_of(ExecutorKind) { return executor_kinds; }
 constexpr const auto& names_of(TimerHandling) { return timer_handlings; }
+constexpr const auto& names_of(CallbackOrder) { return callback_orders; }
 constexpr const auto& names_of(CallbackKind) { return callback_kinds; }
 constexpr const auto& names_of(JoinKind) { return join_kinds; }
 
@@ -40,6 +48,7 @@ constexpr const auto& names_of(JoinKind) { return join_kinds; }
 
 std::string_view to_string(ExecutorKind kind) { return executor_kinds.of(kind); }
 std::string_view to_string(TimerHandling timers) { return timer_handlings.of(timers); }
+std::string_view to_string(CallbackOrder order) { return callback_orders.of(order); }
 std::string_view to_string(CallbackKind kind) { return callback_kinds.of(kind); }
 std::string_view to_string(JoinKind kind) { return join_kinds.of(kind); }
 
@@ -62,14 +71,17 @@ std::string all_names() {
 
 template std::optional<ExecutorKind> from_string<ExecutorKind>(std::string_view);
 template std::optional<TimerHandling> from_string<TimerHandling>(std::string_view);
+template std::optional<CallbackOrder> from_string<CallbackOrder>(std::string_view);
 template std::optional<CallbackKind> from_string<CallbackKind>(std::string_view);
 template std::optional<JoinKind> from_string<JoinKind>(std::string_view);
 template std::vector<std::string_view> list_names<ExecutorKind>();
 template std::vector<std::string_view> list_names<TimerHandling>();
+template std::vector<std::string_view> list_names<CallbackOrder>();
 template std::vector<std::string_view> list_names<CallbackKind>();
 template std::vector<std::string_view> list_names<JoinKind>();
 template std::string all_names<ExecutorKind>();
 template std::string all_names<TimerHandling>();
+template std::string all_names<CallbackOrder>();
 template std::string all_names<CallbackKind>();
 template std::string all_names<JoinKind>();
 

@@ -36,7 +36,8 @@ Draft::Draft(ModelFacts& model_facts, ExecutorIndex executor_index, model::Execu
   description.callbacks = facts.callbacks(index);
   description.policy.callbacks.reserve(description.callbacks.size());
   for (const CallbackIndex callback : description.callbacks) {
-    description.policy.callbacks.push_back({.category = category(model[callback].kind)});
+    description.policy.callbacks.push_back(
+        {.category = category(model[callback].kind), .place = facts.place(callback)});
   }
 }
 

@@ -66,6 +66,7 @@ InheritedUrgencies::InheritedUrgencies(const model::Model& model)
 const std::vector<CallbackIndex>& ModelFacts::callbacks(ExecutorIndex executor) {
   if (callbacks_.empty()) {
     callbacks_ = model::callbacks_by_executor(model);
+    places_ = model::window_places(model);
     positions_.resize(model.callbacks.size());
     for (const auto& on_executor : callbacks_) {
       for (std::size_t i = 0; i < on_executor.size(); ++i) positions_[on_executor[i].value()] = i;

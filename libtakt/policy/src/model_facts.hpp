@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "takt/base/window_place.hpp"
 #include "takt/model/model.hpp"
 
 namespace takt::policy {
@@ -42,6 +43,11 @@ class ModelFacts {
     return positions_[callback.value()];
   }
 
+  /// model::window_places(). Known once callbacks() was asked for.
+  [[nodiscard]] WindowPlace place(CallbackIndex callback) const {
+    return places_[callback.value()];
+  }
+
   [[nodiscard]] const InheritedUrgencies& urgencies();
 
   /// Indices of the edges whose messages activate the callback, alone or at its join.
@@ -52,6 +58,7 @@ class ModelFacts {
  private:
   std::vector<std::vector<CallbackIndex>> callbacks_;
   std::vector<std::size_t> positions_;
+  std::vector<WindowPlace> places_;
   std::optional<InheritedUrgencies> urgencies_;
   /// Edges by receiver; those of callback n from first_[n] to first_[n + 1].
   std::vector<std::size_t> incoming_;

@@ -78,7 +78,8 @@ std::string to_json(const model::Model& model, const Options& options,
       {"duration", options.duration.count()},
       {"seed", options.seed},
       {"execution", options.execution == ExecutionModel::random ? "random" : "worst_case"},
-      {"releases", options.releases == ReleaseModel::random ? "random" : "synchronous"}};
+      {"releases", options.releases == ReleaseModel::random ? "random" : "synchronous"},
+      {"order", options.order == OrderModel::random ? "random" : "registered"}};
   if (options.executor) provenance["executor"] = model::to_string(*options.executor);
   if (options.cores) provenance["cores"] = *options.cores;
   std::string text = "{\n\"format\": \"takt/simulation\",\n\"version\": 1";

@@ -19,6 +19,10 @@ constexpr std::array<std::pair<std::string_view, ExecutionModel>, 2> execution_m
     {"worst_case", ExecutionModel::worst_case},
     {"random", ExecutionModel::random},
 }};
+constexpr std::array<std::pair<std::string_view, OrderModel>, 2> order_models{{
+    {"registered", OrderModel::registered},
+    {"random", OrderModel::random},
+}};
 constexpr std::array<std::pair<std::string_view, ReleaseModel>, 2> release_models{{
     {"synchronous", ReleaseModel::synchronous},
     {"random", ReleaseModel::random},
@@ -239,6 +243,7 @@ Result<Options> parse_options(std::string_view json, std::string_view source) {
   reader.read_name("execution", options.execution, execution_models);
   reader.read("shortest", options.shortest);
   reader.read_name("releases", options.releases, release_models);
+  reader.read_name("order", options.order, order_models);
   reader.read_name("missed_periods", options.missed_periods, missed_periods);
   reader.read_name("edf_deadlines", options.edf_deadlines, edf_deadlines);
   reader.read_name("root_order", options.root_order, root_orders);
@@ -252,7 +257,7 @@ Result<Options> parse_options(std::string_view json, std::string_view source) {
   reader.read("tables", options.tables);
   reader.read("timeline", timeline);
   reader.refuse_others({"duration", "seed", "executor", "execution", "shortest", "releases",
-                        "missed_periods", "edf_deadlines", "root_order", "publication",
+                        "order", "missed_periods", "edf_deadlines", "root_order", "publication",
                         "reservation", "cores", "offsets", "release_times", "execution_times",
                         "threads", "tables", "timeline"});
   if (!fault.empty()) return error("{}: {}", source, fault);

@@ -86,9 +86,12 @@ void Engine::make_executor(ExecutorIndex index, const policy::Description& descr
   std::ranges::copy(description.warnings, std::back_inserter(result_.warnings));
   executor.callbacks = description.callbacks;
   executor.dispatch = scheduling::Dispatch(static_cast<std::size_t>(description.threads));
-  executor.dispatch.replace(scheduling::make_policy(description.policy, capacity),
-                            executor.callbacks.size(), description.policy.own_origin,
-                            description.groups);
+  scheduling::PolicyDescription policy = description.policy;
+  if (options_.order == OrderModel::random && !options_.recorded) {
+    policy.shuffle = Random(options_.seed, Stream::order, index.value()).at(0);
+  }
+  executor.dispatch.replace(scheduling::make_policy(policy, capacity), executor.callbacks.size(),
+                            description.policy.own_origin, description.groups);
   if (!described.overhead.empty()) {
     executor.overhead.emplace(
         described.overhead, options_.execution, options_.shortest,

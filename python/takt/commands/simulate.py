@@ -118,7 +118,7 @@ def simulate(
     if duration is not None or "duration" not in wanted:
         wanted["duration"] = round((duration or DEFAULT_SECONDS) * 1e9)
     if seed is not None:
-        wanted |= {"seed": seed, "execution": "random"}
+        wanted |= {"seed": seed, "execution": "random", "order": "random"}
         # A plan's cycles begin when its chains do.
         wanted |= {"releases": "random"} if plan_file is None else {}
     if executor is not None:

@@ -24,12 +24,12 @@ constexpr std::int64_t forever = -1;
 
 Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
     const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
-    scheduling::TimerHandling timers) {
+    scheduling::TimerHandling timers, const std::vector<WindowPlace>& places) {
   auto interrupt = GuardCondition::create(context);
   if (!interrupt) return tl::unexpected(interrupt.error());
   std::unique_ptr<WaitSetExecutor> executor(
       new WaitSetExecutor(std::move(entities), std::move(*interrupt)));
-  executor->start_dispatch(timers);
+  executor->start_dispatch(timers, places);
   if (const Result<void> result = executor->allocate_wait_set(*context); !result) {
     return tl::unexpected(result.error());
   }
@@ -40,10 +40,13 @@ WaitSetExecutor::WaitSetExecutor(std::vector<WaitSetEntity*> entities,
                                  std::unique_ptr<GuardCondition> interrupt)
     : entities_(std::move(entities)), interrupt_(std::move(interrupt)) {}
 
-void WaitSetExecutor::start_dispatch(scheduling::TimerHandling timers) {
+void WaitSetExecutor::start_dispatch(scheduling::TimerHandling timers,
+                                     const std::vector<WindowPlace>& places) {
+  assert(places.empty() || places.size() == entities_.size());
   scheduling::PolicyDescription description{.rule = scheduling::Rule::ready_set, .timers = timers};
-  for (const WaitSetEntity* entity : entities_) {
-    description.callbacks.push_back({.category = entity->category()});
+  for (std::size_t i = 0; i < entities_.size(); ++i) {
+    description.callbacks.push_back({.category = entities_[i]->category(),
+                                     .place = places.empty() ? WindowPlace{} : places[i]});
   }
   (void)dispatch_.replace(scheduling::make_policy(description, entities_.size()), entities_.size(),
                           description.own_origin);

@@ -96,11 +96,6 @@ ThreadSetup thread_setup(const model::Executor& executor, std::optional<int> pri
   return setup;
 }
 
-scheduling::TimerHandling timer_handling(model::TimerHandling timers) {
-  return timers == model::TimerHandling::polled ? scheduling::TimerHandling::polled
-                                                : scheduling::TimerHandling::privileged;
-}
-
 }  // namespace
 
 class Process::Implementation {
@@ -200,7 +195,7 @@ class Process::Implementation {
     auto executables = entities_.make(planned);
     if (!executables) return tl::unexpected(executables.error());
     auto made = has(executor.kind, model::ExecutorTrait::wait_set)
-                    ? make_wait_set_executor(executor, *executables)
+                    ? make_wait_set_executor(planned, *executables)
                     : make_events_executor(planned, *executables);
     if (!made) return tl::unexpected(made.error());
     executors_.push_back(std::move(*made));
@@ -213,14 +208,19 @@ class Process::Implementation {
   }
 
   Result<std::unique_ptr<executor::Executor>> make_wait_set_executor(
-      const model::Executor& executor,
+      const WorkloadExecutor& planned,
       const std::vector<executor::ScheduledExecutable>& scheduled) {
+    const auto described =
+        policy::describe(model_, planned.executor, model_[planned.executor].kind);
+    if (!described) return tl::unexpected(described.error());
     std::vector<executor::WaitSetEntity*> entities;
+    std::vector<WindowPlace> places;
     for (const auto& [executable, callback] : scheduled) {
       entities.push_back(dynamic_cast<executor::WaitSetEntity*>(executable));
+      places.push_back(described->policy.callbacks[callback.value()].place);
     }
     auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(entities),
-                                                  timer_handling(executor.timers));
+                                                  described->policy.timers, places);
     if (!made) return tl::unexpected(made.error());
     return std::move(*made);
   }

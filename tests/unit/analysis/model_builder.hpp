@@ -30,6 +30,7 @@ class ModelBuilder {
     executor.id = "e" + std::to_string(model_.executors.size() - 1);
     executor.supply = supply;
     executor.kind = kind;
+    executor.order = CallbackOrder::registered;
     return ExecutorIndex{model_.executors.size() - 1};
   }
 

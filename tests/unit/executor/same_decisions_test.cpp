@@ -37,6 +37,7 @@ model::Model chains(ExecutorKind kind) {
   model::Executor& executor = model.executors.emplace_back();
   executor.id = "e";
   executor.kind = kind;
+  executor.order = model::CallbackOrder::registered;
   for (std::size_t i = 0; i < callbacks; ++i) {
     model::Callback callback;
     callback.id = std::to_string(i);

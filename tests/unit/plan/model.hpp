@@ -14,6 +14,7 @@ inline model::Model camera_model() {
   model::Executor& executor = model.executors.emplace_back();
   executor.id = "main";
   executor.kind = model::ExecutorKind::edf;
+  executor.order = model::CallbackOrder::registered;
   const auto add = [&](std::string id, CallbackKind kind) {
     model::Callback callback;
     callback.id = std::move(id);

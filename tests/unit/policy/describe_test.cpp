@@ -32,6 +32,7 @@ struct Builder {
     model::Executor& added = model.executors.emplace_back();
     added.id = id;
     added.kind = kind;
+    added.order = model::CallbackOrder::registered;
   }
 
   model::Callback& callback(const std::string& id, CallbackKind kind,

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
+#include <optional>
 #include <random>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -39,12 +43,14 @@ class Executor {
   struct Callback {
     std::string name;
     Category category;
+    WindowPlace place{};
   };
 
-  Executor(std::vector<Callback> callbacks, Duration execution_time, TimerHandling timers)
+  Executor(std::vector<Callback> callbacks, Duration execution_time, TimerHandling timers,
+           std::optional<std::uint64_t> shuffle = std::nullopt)
       : callbacks_(std::move(callbacks)),
         execution_time_(execution_time),
-        policy_(categories(callbacks_), timers),
+        policy_(entries(callbacks_), timers, shuffle),
         pending_(callbacks_.size()) {}
 
   void activate(Instant when, const std::string& name) { arrivals_.push_back({when, index(name)}); }
@@ -80,9 +86,11 @@ class Executor {
     LocalIndex callback;
   };
 
-  static std::vector<Category> categories(const std::vector<Callback>& callbacks) {
-    std::vector<Category> result;
-    for (const Callback& callback : callbacks) result.push_back(callback.category);
+  static std::vector<WaitSetPolicy::Entry> entries(const std::vector<Callback>& callbacks) {
+    std::vector<WaitSetPolicy::Entry> result;
+    for (const Callback& callback : callbacks) {
+      result.push_back({.category = callback.category, .place = callback.place});
+    }
     return result;
   }
 
@@ -227,6 +235,63 @@ TEST(WaitSetPolicy, KeepsItsRulesOnRandomArrivals) {
       }
     }
   }
+}
+
+/// Two callbacks of node a, two of b, and a waitable, all ready at once, many times over: the
+/// orders in which they ran.
+std::set<std::string> drawn_orders(std::optional<std::uint64_t> shuffle) {
+  const std::vector<Executor::Callback> callbacks{
+      {"w", Category::waitable, {.block = 0, .rank = 0}},
+      {"a1", Category::timer, {.block = 1, .rank = 1}},
+      {"a2", Category::subscription, {.block = 1, .rank = 2}},
+      {"b1", Category::subscription, {.block = 2, .rank = 2}},
+      {"b2", Category::subscription, {.block = 2, .rank = 2}}};
+  Executor executor(callbacks, milliseconds(1), TimerHandling::polled, shuffle);
+  for (int round = 0; round < 1000; ++round) {
+    for (const auto& callback : callbacks) {
+      executor.activate(at(milliseconds(100 * round)), callback.name);
+    }
+  }
+  std::set<std::string> orders;
+  std::istringstream windows(executor.run().order);
+  for (std::string window; std::getline(windows, window, '|');) {
+    std::string order;
+    std::istringstream names(window);
+    for (std::string name; names >> name;) order += (order.empty() ? "" : " ") + name;
+    orders.insert(order);
+  }
+  return orders;
+}
+
+TEST(WaitSetPolicy, GoesByThePlacesOfItsCallbacks) {
+  EXPECT_THAT(drawn_orders(std::nullopt), testing::ElementsAre("w a1 a2 b1 b2"));
+}
+
+/// The three blocks in any order, each as a whole, and b1 and b2 in any order: all of them occur.
+TEST(WaitSetPolicy, DrawsWhatThePlacesLeaveOpenAnewInEachReadySet) {
+  std::set<std::string> expected;
+  std::vector<std::string> blocks{"a1 a2", "b", "w"};
+  do {
+    for (const std::string both : {"b1 b2", "b2 b1"}) {
+      std::string order;
+      for (const std::string& block : blocks) {
+        order += (order.empty() ? "" : " ") + (block == "b" ? both : block);
+      }
+      expected.insert(order);
+    }
+  } while (std::ranges::next_permutation(blocks).found);
+  EXPECT_EQ(drawn_orders(1), expected);
+}
+
+TEST(WaitSetPolicy, PrivilegedTimersComeBeforeAnyBlock) {
+  Executor executor({{"s", Category::subscription, {.block = 0, .rank = 2}},
+                     {"t", Category::timer, {.block = 1, .rank = 1}}},
+                    milliseconds(1), TimerHandling::privileged, 1);
+  for (int round = 0; round < 100; ++round) {
+    executor.activate(at(milliseconds(10 * round)), "s");
+    executor.activate(at(milliseconds(10 * round)), "t");
+  }
+  EXPECT_THAT(executor.run().order, testing::StartsWith("t | s t | s t | s "));
 }
 
 }  // namespace

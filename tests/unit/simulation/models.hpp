@@ -27,6 +27,7 @@ class Models {
     model::Executor& executor = model.executors.emplace_back();
     executor.id = id;
     executor.kind = kind;
+    executor.order = model::CallbackOrder::registered;
     executor.supply = supply;
     return *this;
   }

@@ -1,8 +1,10 @@
 #include "takt/soundness/soundness.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
@@ -64,6 +66,35 @@ TEST(Soundness, OfAnUnsafeAnalysisIsRefuted) {
   const auto found = hunt(generation::any_model(edf), Method::edf_paper, 6'000'000, 2'000, tally);
   ASSERT_TRUE(found.has_value());
   EXPECT_FALSE(found->violation.empty());
+}
+
+/// The same for each order of what is ready together: whoever takes it for a stricter one is
+/// refuted.
+TEST(Soundness, OfAStricterOrderIsRefuted) {
+  using enum model::CallbackOrder;
+  const auto with_order = [](model::Model model, model::CallbackOrder order) {
+    for (model::Executor& executor : model.executors) executor.order = order;
+    for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
+      model.callbacks[i].node = i % 2 == 0 ? "/even" : "/odd";
+    }
+    return model;
+  };
+  for (const auto& [order, claimed] :
+       {std::pair{any_in_category, registered}, std::pair{by_node, registered},
+        std::pair{by_node, any_in_category}, std::pair{unknown, any_in_category},
+        std::pair{unknown, by_node}}) {
+    SCOPED_TRACE(fmt::format("{} for {}", to_string(claimed), to_string(order)));
+    generation::Shape shape;
+    shape.fewest_callbacks = 4;
+    shape.any_source = 20;
+    bool refuted = false;
+    for (std::uint64_t seed = 1; !refuted && seed < 2'000; ++seed) {
+      const model::Model model = generation::random_model(shape, seed);
+      refuted = !compare(with_order(model, order), with_order(model, claimed), Method::combined)
+                     .violation.empty();
+    }
+    EXPECT_TRUE(refuted);
+  }
 }
 
 /// A model that is not simulated shows nothing: only overload is an excuse.

@@ -135,7 +135,11 @@ std::int64_t DefaultExecutor::polling_points(std::span<const CallbackIndex> chai
 
 std::int64_t DefaultExecutor::extra_instances(std::size_t other, std::size_t victim) const {
   if (!members_[other].task->polled) return curves::unbounded_count;
-  return other < victim ? 1 : 0;
+  return may_precede(other, victim) ? 1 : 0;
+}
+
+bool DefaultExecutor::may_precede(std::size_t one, std::size_t other) const {
+  return takt::may_precede(members_[one].task->place, members_[other].task->place);
 }
 
 RoundRobin DefaultExecutor::round_robin(std::size_t index,
@@ -246,7 +250,7 @@ BusyWindow DefaultExecutor::privileged_window(std::size_t index) const {
   std::vector<Interferer> higher;
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j == index) continue;
-    if (j < index && !members_[j].task->polled) {
+    if (may_precede(j, index) && !members_[j].task->polled) {
       higher.push_back(interferer(members_[j], Window::level));
     } else {
       longest.take_longer(blocking(members_[j], members_[index]), members_[j].callback);
@@ -322,7 +326,7 @@ Duration DefaultExecutor::long_run_round_robin(std::size_t index, Duration prese
     const Member& other = members_[j];
     const Line admitted = demand_line(*self.activations, other.task->cost);
     const Int128 most =
-        admitted(present) + (j < index ? long_run_cost(other.task->cost) : Int128{0});
+        admitted(present) + (may_precede(j, index) ? long_run_cost(other.task->cost) : Int128{0});
     if (other.activations->unbounded() || response(other) == unbounded_time) {
       demand += most;
       slope += admitted.slope;
@@ -358,7 +362,7 @@ Int128 DefaultExecutor::long_run_round_robin(std::size_t index, const LongRunPoi
     if (j == index) continue;
     const Member& other = members_[j];
     Int128 admitted = point.demand_at_cost(self.callback, present, long_run_cost(other.task->cost));
-    if (j < index) admitted += point.one_instance(other.callback);
+    if (may_precede(j, index)) admitted += point.one_instance(other.callback);
     if (response(other) == unbounded_time || other.activations->unbounded()) {
       sum += admitted;
       continue;

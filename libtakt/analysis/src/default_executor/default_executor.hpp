@@ -43,6 +43,8 @@ class DefaultExecutor final : public ExecutorAnalysis {
 
   /// pp(c), Def. 5: the most polling points in the response times of a chain's instances.
   [[nodiscard]] std::int64_t polling_points(std::span<const CallbackIndex> chain) const;
+  /// Whether of two members of one ready set the former may run before the latter.
+  [[nodiscard]] bool may_precede(std::size_t one, std::size_t other) const;
   /// Lemma 4: before the instance of member `victim`, at most this many more instances of member
   /// `other` run than there are polling points.
   [[nodiscard]] std::int64_t extra_instances(std::size_t other, std::size_t victim) const;
@@ -108,6 +110,7 @@ class DefaultExecutor final : public ExecutorAnalysis {
   /// The part that counts of the processing window in which the victim is activated: all of it, its
   /// last ε, or nothing, as it has just ended.
   enum class First { all, last_epsilon, none };
+  [[nodiscard]] bool runs_from(std::size_t begun, std::size_t other) const;
   [[nodiscard]] std::int64_t instances(const Direct& direct, std::size_t other, Duration x,
                                        First first) const;
   [[nodiscard]] std::vector<JobDemand> job_demands(const Direct& direct, First first) const;

@@ -51,6 +51,11 @@ const Jobs& DefaultExecutor::jobs() const {
   return *jobs_;
 }
 
+/// Whether an instance of `other` may run in a processing window from the start of `begun` on.
+bool DefaultExecutor::runs_from(std::size_t begun, std::size_t other) const {
+  return other == begun || may_precede(begun, other);
+}
+
 /// How many instances of another callback run from the victim's activation, or from the start of
 /// its sender, to the victim's start, if this takes at most `x`.
 std::int64_t DefaultExecutor::instances(const Direct& direct, std::size_t other, Duration x,
@@ -61,9 +66,10 @@ std::int64_t DefaultExecutor::instances(const Direct& direct, std::size_t other,
       std::min(member.busy_activations->count(saturating_add(direct.offset, x)),
                pending(member, saturating_add(x, before)));
   if (!member.task->polled) return most;
-  const bool in_first = direct.sender ? other >= *direct.sender : first != First::none;
-  return std::min(most, saturating_add(direct.points - 1,
-                                       (in_first ? 1 : 0) + (other < direct.victim ? 1 : 0)));
+  const bool in_first = direct.sender ? runs_from(*direct.sender, other) : first != First::none;
+  return std::min(most,
+                  saturating_add(direct.points - 1,
+                                 (in_first ? 1 : 0) + (may_precede(other, direct.victim) ? 1 : 0)));
 }
 
 /// The instances of a job that wait at a polling point do not activate each other: in each window
@@ -72,19 +78,20 @@ std::int64_t DefaultExecutor::instances(const Direct& direct, std::size_t other,
 DefaultExecutor::JobDemand::Root DefaultExecutor::job_demand(const Direct& direct,
                                                              const Jobs::Group& group,
                                                              std::size_t root, First first) const {
+  constexpr Duration none{0};
   const auto cost = [&](std::size_t j) {
-    return j == direct.victim ? Duration{0} : members_[j].task->cost(1);
+    return j == direct.victim ? none : members_[j].task->cost(1);
   };
   const auto in_windows = [&](const Jobs::Weight& in_first, const Jobs::Weight& in_others) {
     const Duration whole = jobs().waiting(root, in_others);
     const Duration last = jobs().waiting(
-        root, [&](std::size_t j) { return j < direct.victim ? in_others(j) : Duration{0}; });
+        root, [&](std::size_t j) { return may_precede(j, direct.victim) ? in_others(j) : none; });
     const Duration begun = first == First::none ? Duration{0} : jobs().waiting(root, in_first);
     return saturating_add(saturating_add(begun, last),
                           curves::saturating_multiply(whole, direct.points - 1));
   };
   const auto after_sender = [&](std::size_t j, Duration time) {
-    return direct.sender && j < *direct.sender ? Duration{0} : time;
+    return direct.sender && !runs_from(*direct.sender, j) ? none : time;
   };
   JobDemand::Root demand{.rank = root};
   demand.each = in_windows([&](std::size_t j) { return after_sender(j, cost(j)); }, cost);

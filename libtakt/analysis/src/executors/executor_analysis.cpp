@@ -210,7 +210,7 @@ Int128 ExecutorAnalysis::long_run_response(const BusyWindow& window, Window whic
       // Only polling points let more of them go before.
       if (other.limit->extra > 0) {
         most += point.demand_at_cost(victim, response, long_run_cost(*other.cost));
-        if (round_.system[other.callback].rank < round_.system[victim].rank) {
+        if (may_precede(round_.system[other.callback].place, round_.system[victim].place)) {
           most += point.one_instance(other.callback);
         }
       }

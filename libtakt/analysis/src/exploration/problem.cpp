@@ -99,7 +99,7 @@ class Compiler {
   void add_callback(CallbackIndex index) {
     const Task& task = system_[index];
     const auto& described = executor_.description.policy.callbacks[task.rank];
-    Problem::Callback callback{.index = index, .polled = task.polled};
+    Problem::Callback callback{.index = index, .polled = task.polled, .place = task.place};
     callback.cost = task.cost(1).count();
     callback.least_cost = std::min<Time>(1, callback.cost);
     if (executor_.description.policy.rule == Rule::priority) callback.priority = described.priority;

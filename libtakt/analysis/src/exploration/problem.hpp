@@ -9,6 +9,7 @@
 #include "activation/propagation.hpp"
 #include "exploration/zone.hpp"
 #include "system/system.hpp"
+#include "takt/base/window_place.hpp"
 
 namespace takt::analysis {
 
@@ -81,6 +82,7 @@ struct Problem {
     Time least_cost = 0;
     Time cost = 0;
     bool polled = true;
+    WindowPlace place{};
     std::int64_t priority = 0;
     Time deadline = 0;
     std::optional<std::size_t> depth{};

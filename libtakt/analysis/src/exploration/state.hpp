@@ -50,7 +50,9 @@ struct State {
   std::vector<Token> flights;
   /// How many messages wait at each input of each join.
   std::vector<std::int64_t> joined;
-  /// For each callback, whether an instance is in the ready set: 0 or 1.
+  /// For each callback, whether an instance is in the ready set, and whether its block has begun
+  /// while others are to come.
+  enum Ready : std::int64_t { not_ready, is_ready, is_next };
   std::vector<std::int64_t> ready;
   /// For each grid, how many of its releases in the present hyperperiod have come.
   std::vector<std::int64_t> released;

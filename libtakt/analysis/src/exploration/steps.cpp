@@ -1,6 +1,7 @@
 #include "exploration/steps.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace takt::analysis {
@@ -56,28 +57,53 @@ bool Steps::limit_within(State& state, Zone::Column column, const Window& window
          limit(state, {column}, {State::now}, 0);
 }
 
-/// ros-llama S-1.2: privileged callbacks, then those that a polling point has admitted.
+/// ros-llama S-1.2: privileged callbacks, then those that a polling point has admitted. Each that
+/// may come before all others of its set may be next.
 void Steps::choose_from_ready_set(State state) {
-  const auto first = [&](auto may_run) -> std::optional<std::size_t> {
-    for (std::size_t c = 0; c < problem_.callbacks.size(); ++c) {
-      if (may_run(c)) return c;
+  const auto& callbacks = problem_.callbacks;
+  const auto first_of = [&](auto is_in_set) {
+    std::vector<std::size_t> set;
+    for (std::size_t c = 0; c < callbacks.size(); ++c) {
+      if (is_in_set(c)) set.push_back(c);
     }
-    return std::nullopt;
+    std::vector<std::size_t> first;
+    std::ranges::copy_if(set, std::back_inserter(first), [&](std::size_t c) {
+      return std::ranges::all_of(set, [&](std::size_t other) {
+        return may_precede(callbacks[c].place, callbacks[other].place);
+      });
+    });
+    return first;
   };
   const auto waits = [&](std::size_t c) { return !state.queues[c].empty(); };
-  const auto privileged =
-      first([&](std::size_t c) { return !problem_.callbacks[c].polled && waits(c); });
-  if (privileged) return run(std::move(state), *privileged);
-  const auto is_ready = [&](std::size_t c) { return state.ready[c] != 0; };
-  auto chosen = first(is_ready);
-  if (!chosen) {
-    for (std::size_t c = 0; c < problem_.callbacks.size(); ++c) {
-      state.ready[c] = problem_.callbacks[c].polled && waits(c) ? 1 : 0;
+  const auto privileged = first_of([&](std::size_t c) { return !callbacks[c].polled && waits(c); });
+  for (const std::size_t c : privileged) run(state, c);
+  if (!privileged.empty()) return;
+  const auto is_ready = [&](std::size_t c) { return state.ready[c] == State::is_ready; };
+  auto first = first_of([&](std::size_t c) { return state.ready[c] == State::is_next; });
+  if (first.empty()) first = first_of(is_ready);
+  if (first.empty()) {
+    for (std::size_t c = 0; c < callbacks.size(); ++c) {
+      state.ready[c] = callbacks[c].polled && waits(c) ? State::is_ready : State::not_ready;
     }
-    chosen = first(is_ready);
+    first = first_of(is_ready);
   }
-  state.ready[*chosen] = 0;
-  run(std::move(state), *chosen);
+  for (const std::size_t c : first) run_from_ready_set(state, c);
+}
+
+void Steps::run_from_ready_set(State state, std::size_t callback) {
+  state.ready[callback] = State::not_ready;
+  const auto is_of_block = [&](std::size_t c) {
+    return problem_.callbacks[c].place.block == problem_.callbacks[callback].place.block;
+  };
+  bool others_wait = false;
+  for (std::size_t c = 0; c < state.ready.size(); ++c) {
+    others_wait = others_wait || (state.ready[c] == State::is_ready && !is_of_block(c));
+  }
+  for (std::size_t c = 0; c < state.ready.size(); ++c) {
+    if (state.ready[c] == State::not_ready || !is_of_block(c)) continue;
+    state.ready[c] = others_wait ? State::is_next : State::is_ready;
+  }
+  run(std::move(state), callback);
 }
 
 /// The oldest instance of each callback competes. If several are equal, any of them may be first.

@@ -63,6 +63,7 @@ class Steps {
   [[nodiscard]] bool limit_within(State& state, Zone::Column column, const Window& window);
 
   void choose_from_ready_set(State state);
+  void run_from_ready_set(State state, std::size_t callback);
   void choose_by_key(const State& state);
   void run(State state, std::size_t callback);
   void send(std::vector<Draft>& drafts, const Token& by, std::size_t from,

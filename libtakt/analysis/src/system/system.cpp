@@ -73,12 +73,15 @@ bool rarer(const curves::ActivationCurve::Rate& one, const curves::ActivationCur
 
 System::System(const model::Model& model) : executors(model.executors.size()) {
   policy::Describer describer(model);
+  const std::vector<WindowPlace> places = model::window_places(model);
   tasks.reserve(model.callbacks.size());
-  for (const model::Callback& callback : model.callbacks) {
+  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    const model::Callback& callback = model.callbacks[c];
     const model::Executor& executor = model[callback.executor];
     tasks.push_back(Task{.executor = callback.executor,
                          .cost = cost_of(callback, executor),
                          .polled = is_polled(callback, executor),
+                         .place = places[c],
                          .activation = callback.activation,
                          .is_timer = callback.kind == model::CallbackKind::timer,
                          .samples = model::samples_messages(callback),

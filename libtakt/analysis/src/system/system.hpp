@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "system/cost.hpp"
+#include "takt/base/window_place.hpp"
 #include "takt/curves/derived_curve.hpp"
 #include "takt/curves/supply_bound.hpp"
 #include "takt/model/model.hpp"
@@ -26,6 +27,8 @@ struct Task {
   bool polled = true;
   /// Position in its executor, 0 most urgent; also its scheduling::LocalIndex.
   std::size_t rank = 0;
+  /// Its place in the ready sets of a default executor.
+  WindowPlace place{};
   /// Activations of its own, from outside the model, in addition to those by edges.
   std::optional<curves::ActivationCurve> own{};
   /// The same, as the model gives them.

@@ -96,6 +96,17 @@ TEST(Exact, EqualsAllSchedulesIfPhasesAreKnown) { expect_exact(100, 13, 40, 15);
 
 TEST(Exact, EqualsAllSchedulesOfAnyPhases) { expect_exact(0, 8, 40, 5); }
 
+TEST(Exact, EqualsAllSchedulesOfAnyOrder) {
+  for (const int phase : {0, 100}) {
+    Shape shape = small(ExecutorKind::single_threaded, phase);
+    shape.other_order = 100;
+    shape.any_source = 15;
+    const Compared compared = compare(shape, phase == 0 ? 8 : 13, 60);
+    EXPECT_GT(compared.models, 5) << "too few models are small enough";
+    EXPECT_EQ(compared.reached, compared.bounds);
+  }
+}
+
 /// Not all bounds are reached: of an overhead curve it uses a line above.
 TEST(Exact, CountsNoLessThanTheOverheadsOfConsecutiveInstances) {
   for (const ExecutorKind kind : kinds) {

@@ -1,6 +1,7 @@
 #include "executor_semantics.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace takt::brute_force {
@@ -9,33 +10,91 @@ using scheduling::Rule;
 
 namespace {
 
-/// ros-llama S-1.2, word for word. An event source is one with a single callback.
+/// ros-llama S-1.2, word for word, with the order that a client library leaves open. An event
+/// source is one with a single callback.
 class DefaultExecutor final : public ExecutorSemantics {
  public:
+  DefaultExecutor(model::CallbackOrder order, Chooser choose)
+      : order_(order), choose_(std::move(choose)) {}
+
   std::optional<Selection> select(const std::vector<Queue>& queues, std::int64_t /*now*/) override {
     ready_set_.resize(queues.size());
-    if (const auto ready = first_ready(queues)) return ready;
-    // Polling point.
+    std::vector<std::size_t> timers;
     for (std::size_t i = 0; i < queues.size(); ++i) {
-      ready_set_[i] = !queues[i].privileged && !queues[i].pending.empty();
+      if (queues[i].privileged && !queues[i].pending.empty()) timers.push_back(i);
     }
-    return first_ready(queues);
+    if (!timers.empty()) return Selection{.queue = one_of(timers)};
+    if (std::ranges::count(ready_set_, true) == 0) {
+      // Polling point.
+      served_node_.clear();
+      for (std::size_t i = 0; i < queues.size(); ++i) {
+        ready_set_[i] = !queues[i].privileged && !queues[i].pending.empty();
+      }
+    }
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < queues.size(); ++i) {
+      if (ready_set_[i]) ready.push_back(i);
+    }
+    if (ready.empty()) return std::nullopt;
+    const std::size_t next = choose(queues, ready);
+    ready_set_[next] = false;
+    return Selection{.queue = next};
   }
 
  private:
-  std::optional<Selection> first_ready(const std::vector<Queue>& queues) {
-    for (std::size_t i = 0; i < queues.size(); ++i) {
-      if (queues[i].privileged && !queues[i].pending.empty()) return Selection{.queue = i};
+  /// What runs first of the ready set, whose members are in the order of category and registration.
+  std::size_t choose(const std::vector<Queue>& queues, std::vector<std::size_t> ready) {
+    const auto category = [&](std::size_t i) { return queues[i].kind; };
+    switch (order_) {
+      case model::CallbackOrder::registered:
+        return ready.front();
+      case model::CallbackOrder::any_in_category:
+        keep_least(ready, category);
+        break;
+      case model::CallbackOrder::by_node:
+        return choose_by_node(queues, ready);
+      case model::CallbackOrder::unknown:
+        break;
     }
-    for (std::size_t i = 0; i < queues.size(); ++i) {
-      if (!ready_set_[i]) continue;
-      ready_set_[i] = false;
-      return Selection{.queue = i};
-    }
-    return std::nullopt;
+    return one_of(ready);
   }
 
+  /// rclpy goes on with the node that it has begun. Waitables have their turn between nodes.
+  std::size_t choose_by_node(const std::vector<Queue>& queues, std::vector<std::size_t> ready) {
+    const auto is_served = [&](std::size_t i) {
+      return queues[i].kind != model::CallbackKind::waitable && queues[i].node == served_node_;
+    };
+    if (std::ranges::none_of(ready, is_served)) {
+      const Queue& next = queues[one_of(ready)];
+      if (next.kind == model::CallbackKind::waitable) return next.local;
+      served_node_ = next.node;
+    }
+    std::erase_if(ready, [&](std::size_t i) { return !is_served(i); });
+    keep_least(ready, [&](std::size_t i) {
+      using enum model::CallbackKind;
+      constexpr std::array turns{timer, subscription, client, service};
+      return std::ranges::find(turns, queues[i].kind) - turns.begin();
+    });
+    return one_of(ready);
+  }
+
+  template <typename Key>
+  static void keep_least(std::vector<std::size_t>& of, Key key) {
+    const auto least = key(*std::ranges::min_element(of, {}, key));
+    std::erase_if(of, [&](std::size_t i) { return key(i) != least; });
+  }
+
+  /// The first where registration decides.
+  std::size_t one_of(const std::vector<std::size_t>& some) {
+    if (some.size() == 1 || order_ == model::CallbackOrder::registered) return some.front();
+    return some[static_cast<std::size_t>(choose_(std::ssize(some)))];
+  }
+
+  model::CallbackOrder order_;
+  Chooser choose_;
   std::vector<bool> ready_set_;
+  /// The node that is being served; empty: none.
+  std::string served_node_;
 };
 
 /// Executors that know every activated instance at once and run the one with the least key first,
@@ -187,7 +246,7 @@ std::unique_ptr<ExecutorSemantics> make_preference(std::vector<std::size_t> orde
 }
 
 std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
-                                                  Chooser choose) {
+                                                  model::CallbackOrder order, Chooser choose) {
   const scheduling::PolicyDescription& policy = description.policy;
   if (description.threads > 1) {
     return std::make_unique<AnyOrder>(std::move(choose));
@@ -216,7 +275,7 @@ std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& des
     case Rule::table:
       return std::make_unique<TableDrivenExecutor>(policy, choose(policy.cycle.count()));
   }
-  return std::make_unique<DefaultExecutor>();
+  return std::make_unique<DefaultExecutor>(order, std::move(choose));
 }
 
 }  // namespace takt::brute_force

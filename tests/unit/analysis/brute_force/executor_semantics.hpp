@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "takt/model/model.hpp"
@@ -26,6 +27,8 @@ struct Queue {
   model::CallbackIndex callback;
   /// Its position on the executor, and so among the executor's queues.
   std::size_t local = 0;
+  model::CallbackKind kind{};
+  std::string node;
   /// Neither in the ready set nor waiting for a polling point (ros-llama S-1.2).
   bool privileged = false;
   /// An instance of a callback that excludes this one runs on another thread.
@@ -63,8 +66,9 @@ class ExecutorSemantics {
 /// of executor.
 std::unique_ptr<ExecutorSemantics> make_preference(std::vector<std::size_t> order);
 
-/// The semantics of the executor described; the description must outlive them.
+/// The semantics of the executor described, which has the order in the model; the description must
+/// outlive them.
 std::unique_ptr<ExecutorSemantics> make_semantics(const policy::Description& description,
-                                                  Chooser choose);
+                                                  model::CallbackOrder order, Chooser choose);
 
 }  // namespace takt::brute_force

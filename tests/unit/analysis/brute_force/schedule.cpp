@@ -240,6 +240,8 @@ class Run {
                                  executor.timers == model::TimerHandling::privileged);
         queues.push_back({.callback = callback,
                           .local = queues.size(),
+                          .kind = kind,
+                          .node = model[callback].node,
                           .privileged = privileged,
                           .excluded = false,
                           .pending = {}});
@@ -248,7 +250,7 @@ class Run {
       const auto choose = [&choices, e](std::int64_t options) {
         return choices(Freedom::selection, e, options);
       };
-      executors_.push_back({.semantics = make_semantics(described, choose),
+      executors_.push_back({.semantics = make_semantics(described, executor.order, choose),
                             .queues = std::move(queues),
                             .exclusive_groups = described.groups.exclusive,
                             .lazy = lazy,

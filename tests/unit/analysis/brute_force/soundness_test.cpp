@@ -93,6 +93,18 @@ TEST(Soundness, JoinsAndTriggerSets) {
                4'000, 200, quick);
 }
 
+TEST(Soundness, AnyOrderOfReadyCallbacks) {
+  expect_sound({.most_executors = 2,
+                .fewest_callbacks = 3,
+                .most_callbacks = 7,
+                .shortest_period = Duration{10},
+                .longest_period = Duration{50},
+                .most_utilisation = 75,
+                .other_order = 100,
+                .any_source = 15},
+               16'000, 300, quick);
+}
+
 TEST(Soundness, Overheads) {
   expect_sound({.most_executors = 2,
                 .most_callbacks = 6,

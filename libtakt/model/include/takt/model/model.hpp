@@ -26,6 +26,19 @@ using UnknownFields = std::map<std::string, std::string>;
 
 enum class TimerHandling { polled, privileged };
 
+/// What is known of the order in which the default executor runs the callbacks of a ready set.
+enum class CallbackOrder {
+  /// Nothing: any order.
+  unknown,
+  /// By category, within it by registration.
+  registered,
+  /// By category, within it in any order.
+  any_in_category,
+  /// Node by node, the nodes in any order; within a node timers, subscriptions, clients, services,
+  /// each in any order. Waitables at any time between nodes.
+  by_node,
+};
+
 /// The whole of a processor.
 struct DedicatedSupply {
   bool operator==(const DedicatedSupply&) const = default;
@@ -76,6 +89,7 @@ struct Executor {
   std::string name;
   ExecutorKind kind = ExecutorKind::single_threaded;
   TimerHandling timers = TimerHandling::polled;
+  CallbackOrder order = CallbackOrder::unknown;
   std::int64_t threads = 1;
   std::optional<std::int64_t> cpu;
   Supply supply;
@@ -136,7 +150,7 @@ struct Callback {
   CallbackKind kind = CallbackKind::timer;
   /// Topic of a subscription, name of a service or client.
   std::optional<std::string> topic;
-  /// Order of registration within its executor.
+  /// Order of registration within its executor. It counts where Executor::order is `registered`.
   std::int64_t registration = 0;
   /// ET(1), ET(2), …: longest cumulative execution time of that many consecutive instances.
   std::vector<Duration> execution_time;

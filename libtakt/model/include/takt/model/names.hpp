@@ -12,6 +12,7 @@ namespace takt::model {
 
 [[nodiscard]] std::string_view to_string(ExecutorKind kind);
 [[nodiscard]] std::string_view to_string(TimerHandling timers);
+[[nodiscard]] std::string_view to_string(CallbackOrder order);
 [[nodiscard]] std::string_view to_string(CallbackKind kind);
 [[nodiscard]] std::string_view to_string(JoinKind kind);
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
+#include "takt/base/window_place.hpp"
 #include "takt/model/model.hpp"
 
 namespace takt::model {
@@ -11,9 +13,18 @@ namespace takt::model {
 /// callback activates it or belongs to a set of its join.
 [[nodiscard]] bool samples_messages(const Callback& callback);
 
-/// The callbacks of every executor, most urgent first, in the order of the default executor
-/// (ros-llama S-1.2): event sources, timers, subscriptions, services, clients, other waitables;
-/// within a category by registration, and equal registrations in the order of the document.
+/// The turn of callbacks of the kind among those of other kinds (`by_node`: of the same node),
+/// where the order goes by it.
+[[nodiscard]] std::uint32_t category_rank(CallbackOrder order, CallbackKind kind);
+
+/// For each callback its place in the ready sets of its executor, by the executor's order: all that
+/// the analyses may take for granted of it.
+[[nodiscard]] std::vector<WindowPlace> window_places(const Model& model);
+
+/// The callbacks of every executor in one of the orders that their places allow. What the places
+/// leave open is decided as Takt's executors do (ros-llama S-1.2): event sources, timers,
+/// subscriptions, services, clients, other waitables; within a category by registration, and equal
+/// registrations in the order of the document.
 [[nodiscard]] std::vector<std::vector<CallbackIndex>> callbacks_by_executor(const Model& model);
 
 /// Gives each callback its place in that order as its registration, so that a copy which is added

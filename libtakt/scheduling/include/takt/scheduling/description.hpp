@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "takt/base/window_place.hpp"
 #include "takt/scheduling/chain_edf.hpp"
 #include "takt/scheduling/policy.hpp"
 #include "takt/scheduling/table_driven.hpp"
@@ -43,6 +44,8 @@ struct PolicyDescription {
 
   struct Callback {
     Category category = Category::timer;
+    /// Only ready_set reads it, and `category` where places are equal.
+    WindowPlace place{};
     std::int64_t priority = least_priority;
     Duration deadline = longest_deadline;
     /// Whether it is activated from outside the executor. Graph-aware policies order only these.
@@ -52,6 +55,9 @@ struct PolicyDescription {
   Rule rule = Rule::first_released;
   /// Only ready_set reads it.
   TimerHandling timers = TimerHandling::polled;
+  /// For ready_set: the order that places leave open is drawn anew at each polling point, from this
+  /// seed. None: always by category, then in the order of `callbacks`.
+  std::optional<std::uint64_t> shuffle{};
   /// Deadlines count from an instance's own activation instead of its origin's.
   bool own_origin = false;
   std::vector<Callback> callbacks{};

@@ -45,6 +45,15 @@ enum class MissedPeriods {
   replacing,
 };
 
+/// In which order default executors run what is ready together, where the model leaves it open
+/// (model::Executor::order).
+enum class OrderModel {
+  /// By category, then by registration.
+  registered,
+  /// Drawn anew at each polling point.
+  random,
+};
+
 /// When a callback's messages leave.
 enum class Publication { at_end, at_start };
 
@@ -93,6 +102,7 @@ struct Options : policy::Options {
   ReleaseModel releases = ReleaseModel::synchronous;
   /// None: skipped by executors that wait (single_threaded, multi_threaded), kept by others.
   std::optional<MissedPeriods> missed_periods;
+  OrderModel order = OrderModel::registered;
   Publication publication = Publication::at_end;
   ReservationModel reservation = ReservationModel::constant_bandwidth;
   /// Cores that all threads share, at most most_cores; none: every thread has a processor of its

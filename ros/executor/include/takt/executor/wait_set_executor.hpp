@@ -21,10 +21,11 @@ namespace takt::executor {
 /// in a trace as rclcpp's SingleThreadedExecutor.
 class WaitSetExecutor final : public Executor {
  public:
-  /// `entities` in the order of registration; they must outlive the executor.
+  /// `entities` in the order of registration; they must outlive the executor. `places`: those of
+  /// the entities in ready sets; if empty, their category and registration decide.
   [[nodiscard]] static Result<std::unique_ptr<WaitSetExecutor>> create(
       const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
-      scheduling::TimerHandling timers);
+      scheduling::TimerHandling timers, const std::vector<WindowPlace>& places = {});
 
   ~WaitSetExecutor() override;
 
@@ -40,7 +41,7 @@ class WaitSetExecutor final : public Executor {
 
   WaitSetExecutor(std::vector<WaitSetEntity*> entities, std::unique_ptr<GuardCondition> interrupt);
 
-  void start_dispatch(scheduling::TimerHandling timers);
+  void start_dispatch(scheduling::TimerHandling timers, const std::vector<WindowPlace>& places);
   [[nodiscard]] Result<void> allocate_wait_set(Context& context);
   [[nodiscard]] Result<void> run_until_cancelled();
   [[nodiscard]] Result<std::optional<scheduling::Job>> get_next_ready();

@@ -42,6 +42,9 @@ inline constexpr Duration simulated_time{6'000};
 /// Simulates the model as adversely as we know how and at random, and compares what it shows with
 /// the bounds of that analysis.
 [[nodiscard]] Comparison compare(const model::Model& model, analysis::Method method);
+/// The same with the bounds of another model with the same callbacks, chains and links.
+[[nodiscard]] Comparison compare(const model::Model& simulated, const model::Model& bounded,
+                                 analysis::Method method);
 
 /// A model with a violation.
 struct Found {
