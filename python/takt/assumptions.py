@@ -1,8 +1,9 @@
 """What a bound rests on, and what a recording says about it.
 
 A bound holds as long as the supply of every executor is delivered, no callback runs longer or is
-activated more densely than its curves say, no message travels longer than its edge says, and the
-recording itself is complete. Each function here holds one of these against a measurement.
+activated more densely than its curves say, no executor runs ready callbacks in another order than
+the model gives it, no message travels longer than its edge says, and the recording itself is
+complete. Each function here holds one of these against a measurement.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Subject(Enum):
     SUPPLY = "supply"
     EXECUTION_TIME = "execution time"
     ACTIVATION = "activation"
+    ORDER = "order"
     DELAY = "delay"
     RECORDING = "recording"
 
@@ -78,6 +80,7 @@ def examine(
         *_execution_times(model, measurement),
         *_activations(model, measurement),
         *_senders(model, measurement),
+        *_orders(model, measurement),
         *_phases(bounds),
         *_queueing_joins(model, bounds),
         *_delays(model, bounds, measurement),
@@ -94,6 +97,8 @@ def checked(measurement: Measurement) -> set[Subject]:
         subjects.add(Subject.EXECUTION_TIME)
     if any(callback.min_distance for callback in measurement.callbacks):
         subjects.add(Subject.ACTIVATION)
+    if measurement.windows:
+        subjects.add(Subject.ORDER)
     if measurement.edges:
         subjects.add(Subject.DELAY)
     return subjects
@@ -292,6 +297,20 @@ def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:
                 f"callback {label(callback)} ran {count(others, 'time')} for messages that no "
                 "sender of the model sent",
                 callback.executor,
+            )
+
+
+def _orders(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    names = executor_labels(model)
+    orders = {executor.id: executor.order for executor in model.executors}
+    for windows in measurement.windows:
+        if windows.contradicting and windows.executor in orders:
+            yield Finding(
+                Subject.ORDER,
+                Standing.VIOLATED,
+                f"order: {orders[windows.executor]} is contradicted by {windows.contradicting} of "
+                f"{count(windows.count, 'ready set')} of executor {names[windows.executor]}",
+                windows.executor,
             )
 
 

@@ -43,6 +43,7 @@ __all__ = [
     "NonlinearEstimator",
     "ObservedPhase",
     "ObservedThread",
+    "ObservedWindows",
     "OvershootOutcome",
     "Plant",
     "PlantJacobians",
@@ -566,6 +567,15 @@ class MeasuredEdge(Document):
     way: Way | None = None
 
 
+class ObservedWindows(Document):
+    """The ready sets of an executor in which several callbacks ran, one after the other."""
+
+    executor: str
+    count: Annotated[int, Between(1, 9223372036854775807)]
+    contradicting: Annotated[int, Between(0, 9223372036854775807)]
+    """Those that ran in an order that the model's executor cannot have."""
+
+
 class Instance(Document):
     """A callback that ran, from start to end."""
 
@@ -591,6 +601,7 @@ class Measurement(Document):
     callbacks: tuple[MeasuredCallback, ...] = ()
     chains: tuple[MeasuredChain, ...] = ()
     edges: tuple[MeasuredEdge, ...] = ()
+    windows: tuple[ObservedWindows, ...] = ()
     timeline: tuple[Instance, ...] = ()
 
 

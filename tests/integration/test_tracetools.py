@@ -36,6 +36,7 @@ OURS = {
     "takt:rate_wakeup",
     "takt:rate_stop",
     "takt:limited_spin",
+    "takt:client_library",
 }
 SERVICE_CALLS = {
     "ros2:rmw_client_init",
@@ -102,6 +103,7 @@ def calls() -> list[Call]:
     result.append(("takt_trace_rate_wakeup", []))
     result.append(("takt_trace_rate_stop", []))
     result.append(("takt_trace_limited_spin", [("bool", True)]))
+    result.append(("takt_trace_client_library", [("char *", "rclpy")]))
     return result
 
 

@@ -35,7 +35,15 @@ def model(times: list[int], callback: str = "/n:timer-10ms", **changes: Any) -> 
         "version": 1,
         "name": "run",
         "provenance": {"tool": "takt", "observed": {callback: observed}},
-        "executors": [{"id": "e", "kind": "single_threaded", "threads": 1, "overhead": []}],
+        "executors": [
+            {
+                "id": "e",
+                "kind": "single_threaded",
+                "order": "registered",
+                "threads": 1,
+                "overhead": [],
+            }
+        ],
         "callbacks": [
             {
                 "id": callback,
@@ -334,9 +342,31 @@ def test_another_order_of_registration_is_warned_of() -> None:
     assert merged_order(run("a", "c"), run("a", "b", "c")) == "abc"
     assert merged_order(run("c", "d"), run("a", "c"), run("b", "a")) == "bacd"
     runs = [run("a"), run("a", "b", "c"), run("a", "c", "b")]
-    assert len(merging.merge(runs, "m")["provenance"]["warnings"]) == 1
+    merged = merging.merge(runs, "m")
+    assert len(merged["provenance"]["warnings"]) == 1
+    assert merged["executors"][0]["order"] == "any_in_category"
     (warning,) = merging.merge([run("a", "b"), run("b", "a")], "m")["provenance"]["warnings"]
     assert warning.startswith("executor e: its callbacks were registered in another order")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "both"),
+    [
+        ("registered", "registered", "registered"),
+        ("registered", "any_in_category", "any_in_category"),
+        ("by_node", "by_node", "by_node"),
+        ("by_node", "any_in_category", "unknown"),
+        ("registered", "unknown", "unknown"),
+    ],
+)
+def test_a_merged_executor_keeps_what_holds_of_the_orders_of_both(
+    one: str, other: str, both: str
+) -> None:
+    runs = [model([1]), model([1])]
+    for run, order in zip(runs, (one, other), strict=True):
+        run["executors"][0]["order"] = order
+    for either in (runs, runs[::-1]):
+        assert merging.merge(either, "m")["executors"][0]["order"] == both
 
 
 def on_executors(*executors: dict[str, list[str]], **changes: Any) -> list[Json]:

@@ -102,6 +102,21 @@ def test_a_denser_activation_is_blamed() -> None:
     )
 
 
+def windows(executor: str, contradicting: int) -> Json:
+    """A measurement with ready sets of an executor."""
+    seen = {"executor": executor, "count": 1503, "contradicting": contradicting}
+    return changed(MEASUREMENT, "windows", value=[seen])
+
+
+def test_an_order_that_ready_sets_contradict_is_blamed() -> None:
+    ordered = changed(MODEL, "executors", 1, "order", value="registered")
+    said = "order: registered is contradicted by 41 of 1503 ready sets of executor driving"
+    assert verdict(ordered, measured=slow(65, windows("e1", 41))).explanation == said
+    found = verdict(ordered, measured=windows("e1", 41))
+    assert (found.status, found.explanation) == (Status.UNFOUNDED, said)
+    assert verdict(ordered, measured=windows("e1", 0)).status is Status.MET
+
+
 def test_messages_of_others_are_blamed() -> None:
     dense = changed(MEASUREMENT, "callbacks", 1, "count", value=230)
     said = "callback /detector (/image) ran 30 times for messages that no sender of the model sent"

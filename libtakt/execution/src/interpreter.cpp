@@ -247,6 +247,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorGetN
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorExecute&) {
+  object_tracker_.note(at.process, ClientLibrary::rclcpp);
   end_unannounced(at.thread, at.time);
   callbacks_.wait_end(at.thread, at.time);
 }

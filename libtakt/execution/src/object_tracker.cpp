@@ -194,6 +194,15 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclInit& context
   grow_to(objects_.tracetools_versions, at.process) = context.version;
 }
 
+void ObjectTracker::on(const Occurrence& at, const tracepoints::ClientLibrary& library) {
+  if (library.name == "rclpy") note(at.process, ClientLibrary::rclpy);
+}
+
+void ObjectTracker::note(ProcessIndex process, ClientLibrary library) {
+  ClientLibrary& known = grow_to(objects_.client_libraries, process);
+  known = known == ClientLibrary::unknown || known == library ? library : ClientLibrary::several;
+}
+
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclNodeInit& node) {
   const NodeIndex index(objects_.nodes.size());
   nodes_.at(at.process, node.node_handle) = index;

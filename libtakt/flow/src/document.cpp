@@ -100,6 +100,19 @@ Json executors_json(const execution::Objects& objects) {
   return list;
 }
 
+/// Executors of whose ready sets the trace tells.
+Json windows_json(const model::Model& model, const Measurement& measurement) {
+  Json list = Json::array();
+  for (std::size_t e = 0; e < measurement.windows.size(); ++e) {
+    const auto& [windows, contradicting] = measurement.windows[e];
+    if (windows == 0) continue;
+    list.push_back({{"executor", model.executors[e].id},
+                    {"count", windows},
+                    {"contradicting", contradicting}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_json(const model::Model& model, const events::EventStream& source,
@@ -116,6 +129,7 @@ std::string to_json(const model::Model& model, const events::EventStream& source
   json["callbacks"] = callbacks_json(model, measurement);
   json["chains"] = chains_json(model, measurement);
   json["edges"] = edges_json(model, measurement);
+  json["windows"] = windows_json(model, measurement);
   json["timeline"] = timeline_json(model, measurement);
   return json_text(json);
 }

@@ -50,6 +50,8 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep)
       has_statistics_(keep == Keep::statistics),
       matcher_(model),
       callbacks_(model.callbacks.size()),
+      places_(model::window_places(model)),
+      windows_(model.executors.size()),
       window_(most_chains_from_one(model)) {
   measured_.callbacks.resize(model.callbacks.size());
   measured_.chains.resize(model.chains.size());
@@ -115,6 +117,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   if (!match) {
     return;
   }
+  check_window(instance, match->callback);
   CallbackState& state = callbacks_[match->callback.value()];
   const Publication* const publication = database.publication(instance.source);
   const auto sender = sender_of(database, publication);
@@ -179,6 +182,15 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
                            timeline.size() < max_timeline)) {
     timeline.push_back({match->callback, record.activation, instance.start, instance.end});
   }
+}
+
+/// Privileged timers are in no ready set.
+void Measurer::check_window(const CallbackInstance& instance, model::CallbackIndex callback) {
+  const model::Executor& executor = model_[model_[callback].executor];
+  const bool privileged = executor.timers == model::TimerHandling::privileged &&
+                          model_[callback].kind == model::CallbackKind::timer;
+  if (executor.kind != model::ExecutorKind::single_threaded || privileged) return;
+  windows_[model_[callback].executor.value()].add(instance, places_[callback.value()]);
 }
 
 void Measurer::link(CallbackState& state, const CallbackInstance& instance,
@@ -302,6 +314,7 @@ void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
   std::ranges::fill(measured_.callbacks, Measurement::Callback{});
   std::ranges::fill(measured_.chains, Measurement::Chain{});
   std::ranges::fill(measured_.edges, Measurement::Edge{});
+  std::ranges::fill(windows_, execution::WindowCheck{});
 }
 
 void Measurer::follow(InstanceWindow& window, Measurement& measurement, InstanceId id) const {
@@ -385,6 +398,9 @@ Measurement Measurer::measurement() const {
   }
   for (std::size_t i = 0; i < corrected.chains.size(); ++i) {
     corrected.chains[i].latency.shift(-correction(model_.chains[i].callbacks.front()));
+  }
+  for (const execution::WindowCheck& window_check : windows_) {
+    corrected.windows.push_back(window_check.counts());
   }
   for (Measurement::Shown& shown : corrected.timeline) {
     shown.activation += correction(shown.callback);

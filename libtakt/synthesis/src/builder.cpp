@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "kinds.hpp"
 #include "sampling.hpp"
 #include "takt/base/grow.hpp"
 #include "takt/curves/activation_curve.hpp"
@@ -31,25 +32,6 @@ constexpr std::uint64_t least_regular_calls = 3;
 
 /// If one instance publishes several messages on a topic, at most so many become edges.
 constexpr std::uint64_t max_messages = 16;
-
-model::CallbackKind kind_of(execution::CallbackKind kind) {
-  switch (kind) {
-    case execution::CallbackKind::timer:
-      return model::CallbackKind::timer;
-    case execution::CallbackKind::subscription:
-      return model::CallbackKind::subscription;
-    case execution::CallbackKind::service:
-      return model::CallbackKind::service;
-    case execution::CallbackKind::client:
-      return model::CallbackKind::client;
-    case execution::CallbackKind::event_source:
-      return model::CallbackKind::event_source;
-    case execution::CallbackKind::waitable:
-    case execution::CallbackKind::unknown:
-      break;
-  }
-  return model::CallbackKind::waitable;
-}
 
 Duration in_range(Duration time) { return std::clamp(time, Duration(0), curves::longest_time); }
 
@@ -224,6 +206,7 @@ void Builder::add_executors() {
         executor.cpu = observed.announced->cpu;
       }
     }
+    executor.order = order_of(observed, ids[i]);
     executor.supply = supply_of(observed.announced);
     std::vector<const execution::CostCurve*> overheads;
     for (const execution::ThreadIndex thread : observed.threads) {
@@ -256,6 +239,32 @@ void Builder::add_executors() {
     threads_of_.push_back(observed.threads);
     model_.executors.push_back(std::move(executor));
   }
+}
+
+/// The order that the executor's library keeps, unless the recording contradicts it.
+model::CallbackOrder Builder::order_of(const execution::Executor& observed, const std::string& id) {
+  using enum model::CallbackOrder;
+  const execution::ThreadIndex thread = observed.threads.front();
+  const CallbackOrders& orders = observations_.orders();
+  model::CallbackOrder order = unknown;
+  if (observed.announced) {
+    order = registered;
+  } else if (value_at(objects_.client_libraries, observed.process) ==
+             execution::ClientLibrary::rclpy) {
+    order = by_node;
+  } else if (value_at(objects_.client_libraries, observed.process) ==
+                 execution::ClientLibrary::rclcpp &&
+             !orders.has_intra_process(thread)) {
+    order = any_in_category;
+  }
+  if (observed.thread_count() > 1) return order;
+  const auto [windows, contradicting] = orders.counts(thread, order);
+  if (contradicting == 0) return order;
+  warnings_.push_back(
+      fmt::format("executor {} ran what it found ready together in another order than \"{}\" in {} "
+                  "of {} cases, so nothing is assumed of its order",
+                  id, model::to_string(order), contradicting, windows));
+  return unknown;
 }
 
 /// Containers count their processes from 1 each, so several may have the same name and number.

@@ -81,6 +81,8 @@ class Builder {
   [[nodiscard]] Observed representative(Observed callback) const;
   [[nodiscard]] bool can_join(const ObservedJoin& join) const;
   void add_executors();
+  [[nodiscard]] model::CallbackOrder order_of(const execution::Executor& observed,
+                                              const std::string& id);
   void add_callbacks();
   /// Callback groups as far as the recording shows that they differ.
   void add_groups();

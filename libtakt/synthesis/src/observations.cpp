@@ -149,6 +149,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     begin_phase(objects, *node, instance.start, "thread");
   }
   executors_.on_instance(database, instance);
+  orders_.add(objects, instance);
   ends_.add(instance);
   CallbackObservation& callback = grow_to(callbacks_, instance.callback);
   ++callback.count;
@@ -281,6 +282,7 @@ void Observations::restart(Instant time) {
   overheads_.clear();
   awaiting_.clear();
   executors_ = {};
+  orders_ = {};
   steady_since_ = time;
 }
 

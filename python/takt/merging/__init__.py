@@ -45,7 +45,9 @@ def merge(models: Sequence[Json], name: str) -> Json:
     merged: Json = {"format": "takt/model", "version": 1, "name": name, "provenance": {}}
     merged["executors"] = _executors(models)
     merged["callbacks"] = _callbacks(models)
-    contradicting = number_registrations(models, merged["callbacks"])
+    contradicting = _weaken_orders(
+        merged["executors"], number_registrations(models, merged["callbacks"])
+    )
     merged["links"] = _links(models)
     merged["edges"] = _edges(models)
     merged["joins"] = _joins(models)
@@ -148,6 +150,7 @@ def _executors(models: Sequence[Json]) -> list[Json]:
             elif other["threads"] == executor["threads"]:
                 _same("executor", executor, other, "kind")
             _same("executor", executor, other, "timers", "cpu", "table")
+            executor["order"] = _merged_order(executor, other)
             executor["release_overhead"] = max(
                 executor.get("release_overhead", 0), other.get("release_overhead", 0)
             )
@@ -157,6 +160,26 @@ def _executors(models: Sequence[Json]) -> list[Json]:
             )
         merged.append(executor)
     return merged
+
+
+def _merged_order(executor: Json, other: Json) -> str:
+    """What holds of both orders."""
+    orders: set[str] = {one.get("order", "unknown") for one in (executor, other)}
+    if len(orders) == 1:
+        return orders.pop()
+    return "any_in_category" if orders == {"registered", "any_in_category"} else "unknown"
+
+
+def _weaken_orders(executors: list[Json], contradicting: Sequence[str]) -> list[str]:
+    """Lets no order go by registrations where those of the runs contradict each other. Returns
+    these executors.
+    """
+    weakened = []
+    for executor in executors:
+        if executor["id"] in contradicting and executor.get("order") == "registered":
+            executor["order"] = "any_in_category"
+            weakened.append(executor["id"])
+    return weakened
 
 
 def _same(what: str, one: Json, other: Json, *settings: str) -> None:
@@ -348,7 +371,7 @@ def _disagreements(models: Sequence[Json], merged: Json, contradicting: Sequence
         lines.append("no callback is in two of the runs: are they of one system?")
     lines += [
         f"executor {executor}: its callbacks were registered in another order in some runs; bounds "
-        "of the default executor hold for that of the first"
+        "hold for any order among those of one kind"
         for executor in contradicting
     ]
     # The model has the callbacks of such a join twice, which makes bounds larger, not smaller.

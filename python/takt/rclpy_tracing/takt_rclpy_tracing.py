@@ -36,7 +36,11 @@ _ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "callback_start": (c_void_p, c_bool),
     "callback_end": (c_void_p,),
 }
-_OWN_ARGUMENTS: dict[str, tuple[Any, ...]] = {"rate_sleep": (c_int64,), "rate_wakeup": ()}
+_OWN_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    "client_library": (c_char_p,),
+    "rate_sleep": (c_int64,),
+    "rate_wakeup": (),
+}
 """The arguments of Takt's own tracepoints."""
 
 _handles = itertools.count(1)
@@ -169,7 +173,10 @@ class _Instrumentation:
         module.Node.create_timer = create_linked_timer
 
     def executors(self, module: Any) -> None:
-        """Traces when an executor waits, which separates its overhead from its idle time."""
+        """Traces when an executor waits, which separates its overhead from its idle time, and that
+        it is one of rclpy, which decides in what order it runs what is ready.
+        """
+        self._trace.client_library(b"rclpy")
         wait_set = module._rclpy.WaitSet
         wait = wait_set.wait
         trace = self._trace

@@ -57,6 +57,10 @@ MEANINGS = {
         "Activations",
         "No timer fires, and no message arrives from outside, more densely than its curve.",
     ),
+    Subject.ORDER: (
+        "Order of callbacks",
+        "Every executor runs what is ready together in the order that the model gives it.",
+    ),
     Subject.DELAY: (
         "Transport",
         "No message takes longer from publication to arrival than its edge says; none is lost.",

@@ -50,6 +50,9 @@ class ObjectTracker {
   void on(const Occurrence& at, const tracepoints::MessageLinkPartialSync& link);
   void on(const Occurrence& at, const tracepoints::InputsLinked& link);
   void on(const Occurrence& at, const tracepoints::LinksDeclared& declared);
+  void on(const Occurrence& at, const tracepoints::ClientLibrary& library);
+  /// The process was seen to use the library.
+  void note(ProcessIndex process, ClientLibrary library);
   void on(const Occurrence& at, const tracepoints::ExecutorInit& executor);
   void on(const Occurrence& at, const tracepoints::CallbackInit& callback);
   void on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered);

@@ -198,6 +198,18 @@ struct ExecutorThread {
   std::int64_t cpu = -1;
 };
 
+/// The library that a program's nodes are made with. It decides in which order an executor runs
+/// what is ready together.
+enum class ClientLibrary : std::uint8_t {
+  unknown,
+  /// It told of an execution by one of rclcpp's executors (rclcpp_executor_execute).
+  rclcpp,
+  /// It said so (takt:client_library).
+  rclpy,
+  /// Both in one process.
+  several,
+};
+
 /// A recorder found objects in the memory of a process that is older than the recording
 /// (takt:objects_recovered). `unknown` says in words what could not be found out about them; it is
 /// empty if nothing is missing.
@@ -228,6 +240,8 @@ struct Objects {
   std::vector<Recovery> recoveries;
   /// Version of tracetools that each process reported, by process; empty if none.
   std::vector<std::string> tracetools_versions;
+  /// By process.
+  std::vector<ClientLibrary> client_libraries;
   /// The last initialisation event.
   std::optional<Instant> initialised;
 

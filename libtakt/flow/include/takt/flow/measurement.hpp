@@ -11,6 +11,7 @@
 
 #include "takt/execution/curves.hpp"
 #include "takt/execution/observer.hpp"
+#include "takt/execution/windows.hpp"
 #include "takt/flow/instance_window.hpp"
 #include "takt/flow/join_state.hpp"
 #include "takt/flow/matching.hpp"
@@ -70,6 +71,8 @@ struct Measurement {
   std::vector<Callback> callbacks;
   std::vector<Chain> chains;
   std::vector<Edge> edges;
+  /// By executor, how its ready sets agree with the model's order.
+  std::vector<execution::WindowCheck::Counts> windows;
   std::vector<Shown> timeline;
   /// Instances that no chain could be followed through, because too many later ones had begun by
   /// the time that they could be linked (InstanceWindow).
@@ -153,6 +156,7 @@ class Measurer final : public execution::Observer {
     std::deque<execution::InstanceId> newest;
   };
 
+  void check_window(const execution::CallbackInstance& instance, model::CallbackIndex callback);
   /// Adds an instance to those through which chains are followed.
   void link(CallbackState& state, const execution::CallbackInstance& instance,
             const InstanceRecord& record);
@@ -181,6 +185,9 @@ class Measurer final : public execution::Observer {
   /// The times of timers are those before correction().
   Measurement measured_;
   std::vector<CallbackState> callbacks_;
+  std::vector<WindowPlace> places_;
+  /// By executor; those of several threads have no windows.
+  std::vector<execution::WindowCheck> windows_;
   MessageTimes message_times_;
   InstanceWindow window_;
   /// The callbacks of the newest instances whose message was taken before its publication was seen.

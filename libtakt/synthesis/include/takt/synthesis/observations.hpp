@@ -16,6 +16,7 @@
 #include "takt/execution/instances.hpp"
 #include "takt/execution/recent_ends.hpp"
 #include "takt/synthesis/aging.hpp"
+#include "takt/synthesis/callback_orders.hpp"
 #include "takt/synthesis/declared_sets.hpp"
 #include "takt/synthesis/node_inputs.hpp"
 #include "takt/synthesis/overlaps.hpp"
@@ -169,6 +170,7 @@ class Observations {
   [[nodiscard]] bool publishes(const execution::Objects& objects,
                                ObservedCallbackIndex index) const;
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
+  [[nodiscard]] const CallbackOrders& orders() const { return orders_; }
   /// The overhead of a thread's executor between consecutive instances; null if none was seen. With
   /// `turns`, the thread is one of several, which choose one at a time: until its executor speaks
   /// up, it is taken to be busy as long as it is at least, and to wait for the others beyond that.
@@ -217,6 +219,7 @@ class Observations {
   DeclaredSets declared_sets_;
   Overlaps overlaps_;
   execution::ExecutorFinder executors_;
+  CallbackOrders orders_;
   struct Overhead {
     execution::CostCurve alone;
     execution::CostCurve in_turn;

@@ -51,6 +51,9 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_message_chosen(const void* message);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_inputs_linked(const char* how, const void** callbacks,
                                                      size_t n_callbacks, const void* reader);
 
+/// `takt:client_library`: the nodes of the process are made with this library, "rclpy".
+TAKT_TRACETOOLS_PUBLIC void takt_trace_client_library(const char* name);
+
 /// `takt:links_declared`: the process has declared all links within its nodes, `links` of them by
 /// `takt:inputs_linked`. Readers must not infer any others.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_links_declared(uint64_t links);
