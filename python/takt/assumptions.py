@@ -79,6 +79,7 @@ def examine(
         *_supplies(model, measurement, cores),
         *_execution_times(model, measurement),
         *_activations(model, measurement),
+        *_sources(model, measurement),
         *_senders(model, measurement),
         *_orders(model, measurement),
         *_phases(bounds),
@@ -247,6 +248,9 @@ def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding
 
 
 def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    """Activations of callbacks' own. Those by messages of the model's senders are not among the
+    measured ones: their curves follow from those of the senders.
+    """
     measured = {callback.id: callback for callback in measurement.callbacks}
     for callback in model.callbacks:
         if callback.id not in measured or callback.activation is None:
@@ -262,6 +266,24 @@ def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
                     callback.executor,
                 )
                 break
+
+
+def _sources(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    """Threads that no timer or rate paces, as drivers: nothing but a recording says how often they
+    send.
+    """
+    measured = {callback.id for callback in measurement.callbacks if callback.count}
+    for callback in model.callbacks:
+        activation = callback.activation
+        is_seen = activation is not None and activation.kind == "min_distance"
+        if callback.kind == "event_source" and is_seen and callback.id in measured:
+            yield Finding(
+                Subject.ACTIVATION,
+                Standing.UNSECURED,
+                f"source {label(callback)} is assumed to send no more densely than was recorded, "
+                "which nothing guaranteed",
+                callback.executor,
+            )
 
 
 def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:

@@ -531,7 +531,9 @@ class MeasuredCallback(Document):
     execution_time: Statistics = Statistics()
     response_time: Statistics = Statistics()
     min_distance: tuple[Annotated[int, Between(0, 9223372036854775807)], ...] = ()
-    """Element n - 1: the shortest span of n consecutive activations."""
+    """Element n - 1: the shortest span of n consecutive activations of its own, which no edge of
+    the model brings, or a longer one where it is not known better.
+    """
 
 
 class MeasuredChain(Statistics):

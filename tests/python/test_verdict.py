@@ -110,11 +110,23 @@ def windows(executor: str, contradicting: int) -> Json:
 
 def test_an_order_that_ready_sets_contradict_is_blamed() -> None:
     ordered = changed(MODEL, "executors", 1, "order", value="registered")
-    said = "order: registered is contradicted by 41 of 1503 ready sets of executor driving"
+    said = "order: registered is contradicted by 41 of 1\u202f503 ready sets of executor driving"
     assert verdict(ordered, measured=slow(65, windows("e1", 41))).explanation == said
     found = verdict(ordered, measured=windows("e1", 41))
     assert (found.status, found.explanation) == (Status.UNFOUNDED, said)
     assert verdict(ordered, measured=windows("e1", 0)).status is Status.MET
+
+
+def test_how_often_a_driver_sends_is_known_from_recordings_alone() -> None:
+    alone = changed(MODEL, "executors", 0, "kind", value="event_source")
+    driver = changed(alone, "callbacks", 0, "kind", value="event_source")
+    assert verdict(driver).conditions == ()
+    curve = {"kind": "min_distance", "values": [0, 50_000_000]}
+    (condition,) = verdict(changed(driver, "callbacks", 0, "activation", value=curve)).conditions
+    assert condition.text == (
+        "source /camera is assumed to send no more densely than was recorded, which nothing "
+        "guaranteed"
+    )
 
 
 def test_messages_of_others_are_blamed() -> None:

@@ -94,28 +94,33 @@ std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration>
   return a;
 }
 
-void DistanceCurve::add(Instant activation) {
+void DistanceCurve::add(Instant activation) { add(activation, activation); }
+
+void DistanceCurve::add(Instant earliest, Instant latest) {
   if (!window_.empty()) {
-    activation = std::max(activation, newest(window_, next_, 0));
-    const Duration gap = activation - newest(window_, next_, 0);
+    const Instant before = newest(window_, next_, 0);
+    earliest = std::max(earliest, before);
+    latest = std::max(latest, earliest);
+    const Duration gap = bounded(latest - before);
     if (gap < shortest_) {
       without_ = values();
       with_.assign(without_.size(), Duration::max());
       shortest_ = gap;
-      time_of_shortest_ = activation;
+      time_of_shortest_ = latest;
       since_ = 0;
     } else {
       ++since_;
     }
   }
-  push(window_, next_, activation);
+  push(window_, next_, earliest);
   with_.resize(window_.size(), Duration::max());
   without_.resize(window_.size(), Duration::max());
+  without_.front() = Duration{0};
   // The newest windows of up to so many activations do not reach back to the shortest time.
   const std::size_t shorter = std::min(since_ + 1, window_.size());
-  for (std::size_t n = 0; n < window_.size(); ++n) {
+  for (std::size_t n = 1; n < window_.size(); ++n) {
     Duration& value = n < shorter ? without_[n] : with_[n];
-    value = std::min(value, bounded(activation - newest(window_, next_, n)));
+    value = std::min(value, bounded(latest - newest(window_, next_, n)));
   }
 }
 

@@ -28,7 +28,8 @@ Json callbacks_json(const model::Model& model, const Measurement& measurement) {
     const Measurement::Callback& callback = measurement.callbacks[i];
     Json distances = Json::array();
     for (const Duration distance : callback.activations.values()) {
-      distances.push_back(distance.count());
+      const bool several = !distances.empty();
+      distances.push_back((distance + (several ? callback.unseen : Duration{0})).count());
     }
     list.push_back({{"id", model.callbacks[i].id},
                     {"count", callback.count},

@@ -166,7 +166,12 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   if (has_statistics_) {
     measured.execution_time.record(instance.execution_time());
     measured.response_time.record(instance.end - record.activation);
-    measured.activations.add(state.grid ? state.grid->spaced() : record.activation);
+    const bool by_edge = sender && state.edge_from.contains(*sender);
+    // It may yet turn out that an edge brought a message whose publication is not known.
+    const bool may_be_by_edge = !state.edge_from.empty() && publication == nullptr;
+    if (!by_edge && (!may_be_by_edge || state.grid)) {
+      note_activation(objects, instance, record.activation, measured);
+    }
   }
   for (const std::size_t chain : state.first_in) {
     ++measured_.chains[chain].begun;
@@ -181,6 +186,26 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   if (timeline.empty() || (instance.start < timeline.front().start + timeline_length &&
                            timeline.size() < max_timeline)) {
     timeline.push_back({match->callback, record.activation, instance.start, instance.end});
+  }
+}
+
+/// What a timer or a rate does next is due at the first point of its grid after the call before. So
+/// the second of several calls was due after the first one began, and they span all but one period
+/// from there on, however late they are.
+void Measurer::note_activation(const execution::Objects& objects, const CallbackInstance& instance,
+                               Instant activation, Measurement::Callback& measured) {
+  const execution::Callback& observed = objects[instance.callback];
+  const Duration period = observed.timer          ? objects[*observed.timer].period
+                          : observed.event_source ? objects[*observed.event_source].period
+                                                  : Duration{0};
+  if (period > Duration{0}) {
+    measured.unseen = std::max(measured.unseen, period);
+    measured.activations.add(instance.chosen, instance.start);
+  } else if (observed.event_source) {
+    // No event shows when it got its data: the ends show as much of the times between.
+    measured.activations.add(instance.end);
+  } else {
+    measured.activations.add(activation);
   }
 }
 

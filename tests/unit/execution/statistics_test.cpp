@@ -4,6 +4,7 @@
 #include <iterator>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "takt/execution/curves.hpp"
 
@@ -157,6 +158,28 @@ TEST(DistanceCurve, WithoutItsShortestTimeEqualsBruteForce) {
   single.add(Instant(Duration(3)));
   single.add(Instant(Duration(9)));
   EXPECT_THAT(single.bounded_without_shortest(Duration(100)), SizeIs(0));
+}
+
+TEST(DistanceCurve, BetweenLimitsEqualsBruteForce) {
+  std::mt19937 random(5);
+  std::vector<std::pair<std::int64_t, std::int64_t>> limits;
+  DistanceCurve curve;
+  std::int64_t now = 0;
+  for (int i = 0; i < 200; ++i) {
+    now += static_cast<std::int64_t>(10 + random() % 90);
+    const std::int64_t latest = now + static_cast<std::int64_t>(random() % 40);
+    limits.emplace_back(now, latest);
+    curve.add(Instant(Duration(now)), Instant(Duration(latest)));
+  }
+  const std::vector<Duration> values = curve.values();
+  EXPECT_EQ(values[0], Duration(0));
+  for (std::size_t n = 2; n <= curve_length; ++n) {
+    std::int64_t least = INT64_MAX;
+    for (std::size_t i = 0; i + n <= limits.size(); ++i) {
+      least = std::min(least, limits[i + n - 1].second - limits[i].first);
+    }
+    EXPECT_EQ(values[n - 1].count(), least) << n;
+  }
 }
 
 TEST(DistanceCurve, RareActivationsAreBoundedByTheObservation) {

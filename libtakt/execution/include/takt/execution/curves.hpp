@@ -51,6 +51,9 @@ class DistanceCurve {
  public:
   /// Adds the next activation; one before the last counts as simultaneous. O(curve_length).
   void add(Instant activation);
+  /// The same for an activation of which only two limits are known: spans are those from the
+  /// earlier limit of the first to the later limit of the last.
+  void add(Instant earliest, Instant latest);
 
   /// values()[n - 1] is the shortest span of n consecutive activations; values()[0] is 0.
   [[nodiscard]] std::vector<Duration> values() const;

@@ -35,7 +35,10 @@ struct Measurement {
     std::uint64_t count = 0;
     Distribution execution_time;
     Distribution response_time;
+    /// Of its activations of its own, those that no edge of the model brings.
     execution::DistanceCurve activations;
+    /// How much longer than shown the spans of several activations may have been.
+    Duration unseen{};
   };
   /// Latency is completion of the last minus activation of the first instance. Instances are linked
   /// by the messages that triggered them. A timer that samples another callback is linked to the
@@ -156,6 +159,10 @@ class Measurer final : public execution::Observer {
     std::deque<execution::InstanceId> newest;
   };
 
+  /// Notes an activation of the callback's own.
+  static void note_activation(const execution::Objects& objects,
+                              const execution::CallbackInstance& instance, Instant activation,
+                              Measurement::Callback& measured);
   void check_window(const execution::CallbackInstance& instance, model::CallbackIndex callback);
   /// Adds an instance to those through which chains are followed.
   void link(CallbackState& state, const execution::CallbackInstance& instance,
