@@ -12,7 +12,7 @@ import pytest
 
 from robot import run_takt
 from takt import doctor
-from takt.doctor import machine, privileges, reservations, ros, scheduling, tracing
+from takt.doctor import executors, machine, privileges, reservations, ros, scheduling, tracing
 from takt.doctor.check import Check, State, first_line, output_of
 
 SUBJECTS = {
@@ -143,3 +143,98 @@ def test_programs_that_fail_or_hang_print_nothing() -> None:
 def test_unreadable_files_have_no_first_line(tmp_path: Path) -> None:
     assert first_line(str(tmp_path / "nothing")) is None
     assert re.fullmatch(r"\d+", first_line("/proc/sys/kernel/pid_max") or "")
+
+
+VIOLATIONS = """
+import threading
+
+from rclpy.executors import MultiThreadedExecutor, SingleThreadedExecutor
+
+KINDS = ("Timer", "Subscription", "Client", "Service")
+
+
+def kind(ready):
+    name = type(ready[1]).__name__
+    return KINDS.index(name) if name in KINDS else len(KINDS)
+
+
+class Reordering(SingleThreadedExecutor):
+    def _wait_for_ready_callbacks(self, *arguments, **named):
+        ready, end = [], None
+        try:
+            for one in super()._wait_for_ready_callbacks(*arguments, **named):
+                ready.append(one)
+        except Exception as error:
+            end = error
+        yield from self.reorder(ready)
+        if end:
+            raise end
+
+
+class ServicesFirst(Reordering):
+    def reorder(self, ready):
+        return sorted(ready, key=kind, reverse=True)
+
+
+class NodesInTurns(Reordering):
+    def reorder(self, ready):
+        return sorted(ready, key=kind)
+
+
+class TimersTwice(Reordering):
+    def reorder(self, ready):
+        for one in ready:
+            yield one
+            if kind(one) == 0 and not one[1].is_canceled():
+                yield self._make_handler(one[1], one[2], self._take_timer), one[1], one[2]
+
+
+class TimersAtOnce(SingleThreadedExecutor):
+    def _wait_for_ready_callbacks(self, *arguments, **named):
+        for one in super()._wait_for_ready_callbacks(*arguments, **named):
+            yield one
+            for node in self.get_nodes():
+                for timer in node.timers:
+                    if timer is not one[1] and timer.handle.is_timer_ready():
+                        yield self._make_handler(timer, node, self._take_timer), timer, node
+
+
+class WithoutExclusion(MultiThreadedExecutor):
+    def add_node(self, node):
+        for timer in node.timers:
+            timer.callback_group.beginning_execution = lambda entity: True
+            timer.callback_group.can_execute = lambda entity: True
+            timer.callback_group.ending_execution = lambda entity: None
+        return super().add_node(node)
+"""
+
+
+@pytest.mark.parametrize(
+    ("single_threaded", "multi_threaded", "lacking"),
+    [
+        (executors.SINGLE_THREADED, executors.MULTI_THREADED, set()),
+        ("violations:ServicesFirst", executors.MULTI_THREADED, {"rclpy_categories"}),
+        ("violations:NodesInTurns", executors.MULTI_THREADED, {"rclpy_by_node"}),
+        ("violations:TimersTwice", executors.MULTI_THREADED, {"rclpy_once"}),
+        ("violations:TimersAtOnce", executors.MULTI_THREADED, {"rclpy_polling_points"}),
+        (executors.SINGLE_THREADED, "violations:WithoutExclusion", {"rclpy_exclusion"}),
+    ],
+)
+def test_executors_that_lack_a_property_are_found(
+    single_threaded: str,
+    multi_threaded: str,
+    lacking: set[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "violations.py").write_text(VIOLATIONS)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setattr(executors, "LONGEST", 600)  # on a busy machine
+    found = {check.id: check for check in executors.examine(single_threaded, multi_threaded)}
+    assert {id_ for id_, check in found.items() if check.state is State.OK} >= (
+        {"rclpy_exclusion"} - lacking
+    )
+    failed = {id_ for id_, check in found.items() if check.state is State.MISSING}
+    assert (failed >= lacking) if lacking else (failed == set())
+    assert found["rclcpp"].detail == "not checked: built without rclcpp"
+    assert doctor.healthy(list(found.values())) is not bool(lacking)

@@ -10,6 +10,7 @@ from takt import __version__, console
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.doctor import examine, healthy
+from takt.doctor import executors as executor_properties
 from takt.doctor.check import Check, State
 from takt.formatting import printable
 from takt.terminal import Table, show, styled
@@ -17,6 +18,7 @@ from takt.terminal import Table, show, styled
 EXAMPLES = """
 takt doctor                                      a table for people
 takt doctor --json | jq '.checks[] | select(.state != "ok")'
+takt doctor --executors                          does rclpy run callbacks as bounds assume?
 """
 
 MARKS = {
@@ -27,15 +29,24 @@ MARKS = {
 
 
 def doctor(
+    executors: Annotated[
+        bool,
+        Option(
+            "--executors",
+            help="Run executors of the installed client libraries, and say which properties of the "
+            "timing model they have.",
+        ),
+    ] = False,
     json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Say what this machine offers: ROS 2, LTTng, BPF, real-time scheduling, privileges, clocks.
 
     Real-time policies are tried in a thread that ends at once; nothing on the machine changes.
     Exit status 1 if something is missing without which nothing can be recorded, modelled and
-    reported (marked "required"); other gaps only limit what Takt can do.
+    reported (marked "required"); other gaps only limit what Takt can do. With --executors, exit
+    status 1 if an executor lacks a property on which bounds rest.
     """
-    checks = examine()
+    checks = executor_properties.examine() if executors else examine()
     if json:
         console.print_json(_document(checks))
     else:
