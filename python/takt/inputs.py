@@ -99,7 +99,7 @@ WhatIf = Annotated[
         "--what-if",
         metavar="CHANGES",
         help="Change the model before, with commas between: executor=KIND, "
-        "executor(EXECUTOR)=KIND, budget(EXECUTOR)=3ms, priority(CALLBACK)=7, "
+        "executor(EXECUTOR)=KIND, order=ORDER, budget(EXECUTOR)=3ms, priority(CALLBACK)=7, "
         "split(CALLBACK or NODE): an executor of its own, on another processor; "
         "execution_time(CALLBACK or EXECUTOR)=66%, period(CALLBACK)=12ms, delay=2ms: no message "
         "takes longer; goal(CHAIN)=90ms.",

@@ -25,9 +25,10 @@ using model::ExecutorIndex;
 using model::ExecutorTrait;
 
 constexpr std::string_view forms =
-    "executor=KIND, executor(EXECUTOR)=KIND, budget(EXECUTOR)=TIME, priority(CALLBACK)=NUMBER, "
-    "split(CALLBACK or NODE), execution_time(CALLBACK or EXECUTOR)=PERCENT%, "
-    "period(CALLBACK)=TIME, delay=TIME, goal(CHAIN)=TIME and without(OBSERVATION)";
+    "executor=KIND, executor(EXECUTOR)=KIND, order=ORDER, order(EXECUTOR)=ORDER, "
+    "budget(EXECUTOR)=TIME, priority(CALLBACK)=NUMBER, split(CALLBACK or NODE), "
+    "execution_time(CALLBACK or EXECUTOR)=PERCENT%, period(CALLBACK)=TIME, delay=TIME, "
+    "goal(CHAIN)=TIME and without(OBSERVATION)";
 
 /// Execution times become at most so many times as long.
 constexpr std::int64_t most_percent = 10'000;
@@ -158,6 +159,18 @@ Result<Change> new_kind(const Item& item, const model::Model& model) {
   return NewKind{.executor = *executor, .kind = *kind};
 }
 
+Result<Change> new_order(const Item& item, const model::Model& model) {
+  const auto order = model::from_string<model::CallbackOrder>(item.value);
+  if (!order) {
+    return error("\"{}\": \"{}\" is no order; one of {}", item.text, item.value,
+                 model::all_names<model::CallbackOrder>());
+  }
+  if (item.of.empty()) return NewOrder{.executor = {}, .order = *order};
+  const Result<ExecutorIndex> executor = executor_of(item, model);
+  if (!executor) return tl::unexpected(executor.error());
+  return NewOrder{.executor = *executor, .order = *order};
+}
+
 Result<Change> new_budget(const Item& item, const model::Model& model) {
   const Result<ExecutorIndex> executor = executor_of(item, model);
   if (!executor) return tl::unexpected(executor.error());
@@ -259,6 +272,7 @@ Result<Change> without(const Item& item, const model::Model& model) {
 Result<Change> parse_change(std::string_view text, const model::Model& model) {
   const Item item = parts_of(text);
   if (item.verb == "executor" && !item.value.empty()) return new_kind(item, model);
+  if (item.verb == "order" && !item.value.empty()) return new_order(item, model);
   if (item.verb == "budget" && !item.value.empty()) return new_budget(item, model);
   if (item.verb == "priority" && !item.value.empty()) return new_priority(item, model);
   if (item.verb == "split" && !item.of.empty() && item.value.empty()) return split(item, model);
@@ -288,6 +302,15 @@ void apply(const NewKind& change, model::Model& model) {
     if (!has(change.kind, ExecutorTrait::several_threads)) executor.threads = 1;
     if (!has(change.kind, ExecutorTrait::table)) executor.table.reset();
     if (!has(change.kind, ExecutorTrait::release_thread)) executor.release_overhead = Duration{0};
+  }
+}
+
+void apply(const NewOrder& change, model::Model& model) {
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    model::Executor& executor = model.executors[e];
+    if (change.executor && *change.executor != ExecutorIndex{e}) continue;
+    if (has(executor.kind, ExecutorTrait::outside_ros)) continue;
+    executor.order = change.order;
   }
 }
 
@@ -378,9 +401,18 @@ std::string text_of(const NewPriority& change, const model::Model& model) {
   return fmt::format("priority({})={}", model[change.callback].id, change.priority);
 }
 
+std::string of_executor(std::optional<ExecutorIndex> executor, const model::Model& model) {
+  return executor ? fmt::format("({})", model[*executor].id) : "";
+}
+
 std::string text_of(const NewKind& change, const model::Model& model) {
-  const std::string of = change.executor ? fmt::format("({})", model[*change.executor].id) : "";
-  return fmt::format("executor{}={}", of, model::to_string(change.kind));
+  return fmt::format("executor{}={}", of_executor(change.executor, model),
+                     model::to_string(change.kind));
+}
+
+std::string text_of(const NewOrder& change, const model::Model& model) {
+  return fmt::format("order{}={}", of_executor(change.executor, model),
+                     model::to_string(change.order));
 }
 
 std::string text_of(const Split& change, const model::Model& /*model*/) {

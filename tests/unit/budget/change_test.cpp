@@ -47,13 +47,24 @@ TEST(Change, IsReadWrittenAndMade) {
   EXPECT_EQ(model.callbacks[2].priority, -7);
   EXPECT_EQ(changed("executor(e1)=events").executors[0].kind, ExecutorKind::single_threaded);
   for (const std::string text :
-       {"executor=edf", "executor(e1)=events", "budget(e0)=3.5ms", "budget(e0)=0.000001ms",
-        "budget(e0)=5ms", "priority(c2)=-7", "split(/node)", "split(c1)", "execution_time(c1)=66%",
-        "execution_time(e0)=200%", "period(c0)=0.02ms", "delay=0.00001ms", "goal(chain0)=1000ms"}) {
+       {"executor=edf", "executor(e1)=events", "order=unknown", "order(e1)=by_node",
+        "budget(e0)=3.5ms", "budget(e0)=0.000001ms", "budget(e0)=5ms", "priority(c2)=-7",
+        "split(/node)", "split(c1)", "execution_time(c1)=66%", "execution_time(e0)=200%",
+        "period(c0)=0.02ms", "delay=0.00001ms", "goal(chain0)=1000ms"}) {
     const auto changes = parse_changes(text, two_executors());
     ASSERT_TRUE(changes) << text;
     EXPECT_EQ(to_string(changes->front(), two_executors()), text);
   }
+}
+
+TEST(Change, GivesExecutorsAnOrder) {
+  using enum model::CallbackOrder;
+  for (const model::Executor& executor : changed("order=registered").executors) {
+    EXPECT_EQ(executor.order, registered);
+  }
+  const model::Model model = changed("order=any_in_category, order(e1)=by_node");
+  EXPECT_EQ(model.executors[0].order, any_in_category);
+  EXPECT_EQ(model.executors[1].order, by_node);
 }
 
 TEST(Change, ScalesLimitsAndPostpones) {
@@ -100,6 +111,8 @@ TEST(Change, SaysWhatIsWrong) {
       "\"executor=rapid\": \"rapid\" is no kind of executor; one of single_threaded, "
       "multi_threaded, events, fixed_priority, edf, chain_priority, graph_aware, table_driven");
   EXPECT_THAT(fault("executor(e7)=edf"), HasSubstr("there is no executor \"e7\", only e0, e1"));
+  EXPECT_THAT(fault("order=sorted"), HasSubstr("\"sorted\" is no order; one of unknown, "));
+  EXPECT_THAT(fault("order(e7)=unknown"), HasSubstr("there is no executor \"e7\""));
   EXPECT_THAT(fault("budget(e1)=1ms"), HasSubstr("has no reservation"));
   EXPECT_THAT(fault("budget(e0)=6ms"), HasSubstr("up to the reservation's 5000000 ns"));
   EXPECT_THAT(fault("budget(e0)=6"), HasSubstr("a time with its unit"));

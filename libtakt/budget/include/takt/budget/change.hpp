@@ -35,6 +35,12 @@ struct NewKind {
   model::ExecutorKind kind{};
 };
 
+/// order(EXECUTOR)=unknown, or order=unknown for all executors of ROS.
+struct NewOrder {
+  std::optional<model::ExecutorIndex> executor;
+  model::CallbackOrder order{};
+};
+
 /// split(CALLBACK) or split(NODE): these callbacks get an executor of their own.
 struct Split {
   std::string of;
@@ -89,8 +95,8 @@ struct Without {
   std::vector<Duration> values;
 };
 
-using Change = std::variant<NewBudget, NewPriority, NewKind, Split, NewExecutionTime, NewPeriod,
-                            LongestDelay, NewGoal, Without>;
+using Change = std::variant<NewBudget, NewPriority, NewKind, NewOrder, Split, NewExecutionTime,
+                            NewPeriod, LongestDelay, NewGoal, Without>;
 
 /// Reads "executor=edf, budget(e1)=3ms, split(/node)" for that model. Errors name what is not
 /// understood, or not in the model.
