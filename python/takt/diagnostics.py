@@ -73,8 +73,8 @@ OK, WARN, ERROR = 0, 1, 2
 
 
 def statuses(document: Json) -> list[tuple[str, int, str, dict[str, str]]]:
-    """Name, level, message and values. An alert of a chain is an error; a chain that is not
-    guaranteed, or lost events, are a warning.
+    """Name, level, message and values. An alert of a chain and a broken promise are
+    errors; a chain that is not guaranteed, or lost events, are a warning.
     """
     alerts = {(alert["kind"], alert["chain"]) for alert in document["alerts"]}
     found = []
@@ -84,6 +84,8 @@ def statuses(document: Json) -> list[tuple[str, int, str, dict[str, str]]]:
             level, message = ERROR, "missed its goal"
         elif ("gap", name) in alerts:
             level, message = ERROR, "is not completed any more"
+        elif chain["state"] != "guaranteed" and chain["promises"]["breach"] is not None:
+            level, message = ERROR, f"broke its promise: {chain['reason']}"
         elif chain["state"] == "guaranteed":
             level, message = OK, "guaranteed"
         else:
@@ -111,4 +113,5 @@ def _figures(chain: Json) -> dict[str, str]:
         key: measured.get(key) for key in ("p50", "p99", "max", "worst")
     }
     values = {f"{key} (ms)": f"{time / 1e6:.3f}" for key, time in times.items() if time is not None}
-    return values | {"missed": str(measured.get("missed", 0))}
+    promises = {f"promises {word}": str(chain["promises"][word]) for word in ("kept", "broken")}
+    return values | {"missed": str(measured.get("missed", 0))} | promises

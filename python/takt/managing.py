@@ -160,6 +160,15 @@ class _Program:
         return self._status
 
 
+def goals_without_a_chain(document: Json) -> list[str]:
+    """The goals that fitted nothing that ran, by the last takt/status document."""
+    return [
+        chain["id"]
+        for chain in document["chains"]
+        if not chain["measured"] and not chain["promises"]["bound"]
+    ]
+
+
 def view(document: Json) -> list[Part]:
     """A takt/status document as tables."""
     share = 100 * document["cpu_seconds"] / max(document["seconds"], 1e-9)
@@ -170,7 +179,8 @@ def view(document: Json) -> list[Part]:
     )
     parts: list[Part] = [heading, ""]
     if document["chains"]:
-        parts += [_chains(document["chains"]), *alerts.lines(document["alerts"]), ""]
+        promises = [_promises(one) for one in document["chains"] if one["promises"]["bound"]]
+        parts += [_chains(document["chains"]), *promises, *alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
     else:
         parts.append("No decision yet: the programs are not up")
@@ -197,6 +207,27 @@ def _chains(chains: list[Json]) -> Table:
             styled(chain["state"], COLOURS[chain["state"]]) + reason,
         )
     return table
+
+
+def _promises(chain: Json) -> str:
+    """What was promised of a chain that was guaranteed at some time, and what came of it."""
+    promises = chain["promises"]
+    seen = promises["kept"] + promises["broken"]
+    said = (
+        f"{tables.cell(chain['id'])}: guaranteed for {duration(promises['guaranteed'])}, "
+        f"at most {duration(promises['bound'])}"
+    )
+    if not seen:
+        return f"{said}; no message was completed meanwhile"
+    longest = f"the longest of {count(seen, 'message')} took {duration(promises['longest'])}"
+    if not promises["broken"]:
+        return f"{said}; {longest}, and none more than its bound"
+    breach = promises["breach"]
+    return (
+        f"{said}; {longest}, and {promises['broken']} more than its bound, the last "
+        f"{duration(breach['latency'])} instead of {duration(breach['bound'])}"
+        + (f": {tables.cell(breach['reason'])}" if breach["reason"] else "")
+    )
 
 
 def _executors(executors: list[Json]) -> Table:

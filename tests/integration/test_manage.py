@@ -347,6 +347,49 @@ def test_diagnostics_tell_of_each_chain(
     assert "p50 (ms)" in document[0]["values"]
 
 
+def test_a_goal_that_fits_nothing_that_ran_is_said(
+    environment: dict[str, str], goals: Path, model: Path
+) -> None:
+    goals.write_text(
+        "chains:\n- {name: image, from: /camera, to: /motor, latency: 5s}\n"
+        "- {name: nobody, from: /camera, to: /nobody, latency: 5s}\n"
+    )
+    done = run_takt("manage", "--goals", goals, "--dry-run", "--", *robot(model, 8), **environment)
+    assert done.returncode == 1
+    assert f"no program had a chain for: nobody; see {goals}" in done.stderr
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_promise_that_is_broken_is_withdrawn_and_says_why(
+    environment: dict[str, str], goals: Path, tmp_path: Path
+) -> None:
+    """The callback takes 100 ms of processor time where 2 ms were seen before."""
+    longer = tmp_path / "longer"
+    goals.write_text(
+        "period: 1s\nchains: [{name: work, from: /worker, to: /worker:/work, latency: 90ms}]\n"
+    )
+    program = Path(__file__).parent / "programs" / "lengthening.py"
+    command = (sys.executable, program, longer)
+    with managing(environment, *takt("manage", "--goals", goals, "--", *command)):
+        before = status_with_a_guarantee(environment)["chains"][0]
+        assert before["promises"]["broken"] == 0
+        assert before["promises"]["since"] is not None
+        longer.touch()
+        for _ in until("a broken promise with its reason"):
+            found = status(environment)
+            chain = found["chains"][0] if found else before
+            if chain["promises"]["breach"] and chain["promises"]["breach"]["reason"]:
+                break
+    promises = chain["promises"]
+    assert promises["broken"] >= 1
+    assert promises["since"] is None
+    assert promises["breach"]["latency"] > promises["breach"]["bound"]
+    assert promises["longest"] >= 100 * MS
+    assert " ran " in promises["breach"]["reason"], promises
+    assert chain["state"] != "guaranteed"
+    assert chain["bound"] is None
+
+
 def test_reloading_broken_goals_leaves_the_manager_as_it_was(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:

@@ -18,6 +18,7 @@ def chain(name: str, state: str, reason: str = "") -> Json:
         "goal": 50_000_000,
         "bound": 40_000_000 if state == "guaranteed" else None,
         "measured": {"count": 3, "total": 9, "missed": 1, "p50": 20_000_000, "max": 60_500_000},
+        "promises": {"kept": 8, "broken": 0, "breach": None},
     }
 
 
@@ -61,6 +62,18 @@ def test_an_alert_of_a_chain_is_an_error_and_a_loss_a_warning() -> None:
     }
 
 
+def test_a_broken_promise_is_an_error_until_there_is_a_new_one() -> None:
+    reason = "took 60 ms, at most 40 ms were promised"
+    broken = chain("pilot", "prepared", reason)
+    broken["promises"] = {"kept": 8, "broken": 1, "breach": {"latency": 60_000_000}}
+    assert levels(status(broken))["takt: chain pilot"] == (
+        diagnostics.ERROR,
+        f"broke its promise: {reason}",
+    )
+    again = {**broken, "state": "guaranteed", "bound": 70_000_000, "reason": ""}
+    assert levels(status(again))["takt: chain pilot"] == (diagnostics.OK, "guaranteed")
+
+
 def test_figures_are_milliseconds() -> None:
     *_, values = diagnostics.statuses(status(chain("pilot", "guaranteed")))[0]
     assert values == {
@@ -69,6 +82,8 @@ def test_figures_are_milliseconds() -> None:
         "p50 (ms)": "20.000",
         "max (ms)": "60.500",
         "missed": "1",
+        "promises kept": "8",
+        "promises broken": "0",
     }
 
 

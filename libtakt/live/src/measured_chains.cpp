@@ -53,6 +53,7 @@ void MeasuredChains::replace(const model::Model& model, const execution::Databas
     const model::CallbackIndex first = model_->chains[seen.chain].callbacks.front();
     const Instant activation = seen.activation + measurer_->correction(first);
     windows_[seen.chain].add(seen.completion, seen.completion - activation);
+    if (completed_) completed_(model_->chains[seen.chain].id, activation, seen.completion);
   };
   measurer_ =
       std::make_unique<flow::Measurer>(*replacement, completed, flow::Measurer::Keep::counts);

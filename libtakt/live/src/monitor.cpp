@@ -51,7 +51,8 @@ Monitor::Monitor(Options options, std::unique_ptr<Stream> stream)
     : options_(std::move(options)),
       stream_(std::move(stream)),
       interpreter_(stream_->threads()),
-      synthesizer_({.prompt = options_.only_prompt_delays ? &prompt_ : nullptr}) {
+      synthesizer_({.prompt = options_.only_prompt_delays ? &prompt_ : nullptr}),
+      chains_(options_.completed) {
   interpreter_.add(prompt_);
   interpreter_.add(synthesizer_);
   interpreter_.add(executors_);

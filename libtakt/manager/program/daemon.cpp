@@ -67,9 +67,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
                                             std::move(parsed->goals), std::move(*cores)));
   daemon->warnings_ = std::move(parsed->warnings);
-  auto monitor = live::Monitor::start({.only_started = daemon->settings_.only_started,
-                                       .goals = daemon->goals_,
-                                       .only_prompt_delays = daemon->guard_ != nullptr});
+  auto monitor = live::Monitor::start(
+      {.only_started = daemon->settings_.only_started,
+       .goals = daemon->goals_,
+       .only_prompt_delays = daemon->guard_ != nullptr,
+       .completed = [made = daemon.get()](auto&&... instance) { made->completed(instance...); }});
   if (!monitor) return tl::unexpected(monitor.error());
   daemon->monitor_ = std::move(*monitor);
   if (const std::string& path = daemon->settings_.log; !path.empty()) {
@@ -168,6 +170,7 @@ void Daemon::decide() {
   const Duration begin = linux_os::thread_cpu_time();
   if (!monitor_->refresh()) return;
   missed_ = missed();
+  say(monitor_->now(), promises_.explain(monitor_->model(), monitor_->now()));
   std::set<std::string> reserved;
   for (const auto& r : status_.decision.reservations) reserved.insert(r.executor);
   Situation situation =
@@ -175,6 +178,7 @@ void Daemon::decide() {
   situation.crowded = crowded_ > 0;
   crowded_ = std::max(crowded_ - 1, 0);
   situation.estimators = estimators_.of(goals_);
+  situation.broken = promises_.withdrawn(situation.time);
   Decision decision = manager_.decide(situation);
   tell(situation, decision);
   if (enactor_) {
@@ -201,15 +205,31 @@ void Daemon::decide() {
       tell(situation, decision);
     }
     monitor_->set_prompt(enactor_->reserved());
+    promises_.enacted(decision, monitor_->model(), Instant{Clock::now().time_since_epoch()});
     ask_estimators(decision);
   }
   // Decides again soon, so that prepared chains become guaranteed as soon as they can.
-  asked_ = asked_ || std::ranges::find(decision.chains, ChainState::prepared,
-                                       &ChainDecision::state) != decision.chains.end();
+  asked_ = asked_ || std::ranges::any_of(decision.chains, [&](const ChainDecision& chain) {
+             return chain.state == ChainState::prepared &&
+                    std::ranges::find(situation.broken, chain.id, &BrokenPromise::chain) ==
+                        situation.broken.end();
+           });
   status_.decision = std::move(decision);
   status_.up = true;
   status_.planning_seconds =
       std::chrono::duration<double>(linux_os::thread_cpu_time() - begin).count();
+}
+
+/// A breach withdraws the promise now; the next decision follows soon, and knows more.
+void Daemon::completed(const std::string& chain, Instant activation, Instant completion) {
+  const auto breach = promises_.completed(chain, activation, completion);
+  if (!breach) return;
+  asked_ = true;
+  const auto shown = std::ranges::find(status_.decision.chains, chain, &ChainDecision::id);
+  if (shown == status_.decision.chains.end()) return;
+  shown->state = ChainState::prepared;
+  shown->reason = describe(*breach);
+  shown->bound.reset();
 }
 
 void Daemon::say(Instant time, const std::vector<std::string>& lines) {
@@ -225,7 +245,7 @@ void Daemon::tell(const Situation& situation, const Decision& decision) {
   ++status_.decisions;
   say(decision.time, decision.changes);
   if (!log_) return;
-  const auto logged = log_->append(entry_line(situation, decision));
+  const auto logged = log_->append(entry_line(situation, decision, promises_.accounts()));
   if (!logged) say(decision.time, {logged.error().message + "; no more decisions are logged"});
   status_.unlogged = log_->missing();
 }
@@ -247,7 +267,7 @@ std::string Daemon::hear(std::string_view answer) {
 std::string Daemon::status_line() {
   status_.cpu_seconds = cpu_seconds();
   status_.running_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
-  return json_text(to_json(status_, *monitor_)) + "\n";
+  return json_text(to_json(status_, promises_, *monitor_)) + "\n";
 }
 
 std::string Daemon::reload() {
@@ -268,7 +288,7 @@ std::string Daemon::answer(std::string_view request) {
   }
   if (request.starts_with("GET /metrics")) {
     static_cast<void>(status_line());  // brings the figures up to date
-    const std::string body = metrics(status_, *monitor_);
+    const std::string body = metrics(status_, promises_, *monitor_);
     return fmt::format(
         "HTTP/1.0 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\nContent-Length: "
         "{}\r\n\r\n{}",

@@ -18,6 +18,7 @@
 #include "takt/live/monitor.hpp"
 #include "takt/manager/enactor.hpp"
 #include "takt/manager/manager.hpp"
+#include "takt/manager/promises.hpp"
 
 namespace takt::manager {
 
@@ -47,6 +48,7 @@ class Daemon {
   [[nodiscard]] bool is_due(Clock::time_point now);
   void decide();
   void tell(const Situation& situation, const Decision& decision);
+  void completed(const std::string& chain, Instant activation, Instant completion);
   void ask_estimators(const Decision& decision);
   void say(Instant time, const std::vector<std::string>& lines);
   [[nodiscard]] std::string answer(std::string_view request);
@@ -62,6 +64,7 @@ class Daemon {
   std::vector<std::string> warnings_;
   budget::Cores cores_;
   Manager manager_;
+  Promises promises_;
   Doubts doubts_;
   Estimators estimators_;
   std::unique_ptr<live::Monitor> monitor_;

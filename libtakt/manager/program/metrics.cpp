@@ -41,6 +41,19 @@ class Text {
   std::string name_;
 };
 
+void promise_metrics(Text& text, const Promises& promises) {
+  text.family("takt_chain_promises_kept_total", "counter",
+              "Latencies within the bound that was in force.");
+  for (const auto& [chain, account] : promises.accounts()) {
+    text.value("chain", chain, static_cast<double>(account.kept));
+  }
+  text.family("takt_chain_promises_broken_total", "counter",
+              "Latencies above the bound that was in force.");
+  for (const auto& [chain, account] : promises.accounts()) {
+    text.value("chain", chain, static_cast<double>(account.broken));
+  }
+}
+
 void chain_metrics(Text& text, const Status& status, const live::Monitor& monitor) {
   text.family("takt_chain_guaranteed", "gauge", "1 if the chain's goal is guaranteed.");
   for (const ChainDecision& chain : status.decision.chains) {
@@ -71,9 +84,10 @@ void chain_metrics(Text& text, const Status& status, const live::Monitor& monito
 
 }  // namespace
 
-std::string metrics(const Status& status, const live::Monitor& monitor) {
+std::string metrics(const Status& status, const Promises& promises, const live::Monitor& monitor) {
   Text text;
   if (status.up) chain_metrics(text, status, monitor);
+  promise_metrics(text, promises);
   text.family("takt_executor_share", "gauge", "What is reserved of a core for each thread.");
   for (const ReservationDecision& r : status.decision.reservations) {
     text.value("executor", r.executor, seconds(r.budget) / seconds(r.period));

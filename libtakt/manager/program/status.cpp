@@ -29,11 +29,15 @@ Json measured(const live::Monitor& monitor, const std::string& name) {
   return entry;
 }
 
-Json chains(const Status& status, const live::Monitor& monitor) {
+Json chains(const Status& status, const Promises& promises, const live::Monitor& monitor) {
   Json list = Json::array();
   for (const ChainDecision& chain : status.decision.chains) {
     list.push_back(to_json(chain));
     list.back()["measured"] = measured(monitor, chain.id);
+    const auto account = promises.accounts().find(chain.id);
+    list.back()["promises"] = account == promises.accounts().end()
+                                  ? to_json(PromiseAccount{}, monitor.now())
+                                  : to_json(account->second, monitor.now());
   }
   return list;
 }
@@ -62,7 +66,7 @@ Json executors(const Status& status, const live::Monitor& monitor) {
 
 }  // namespace
 
-Json to_json(const Status& status, const live::Monitor& monitor) {
+Json to_json(const Status& status, const Promises& promises, const live::Monitor& monitor) {
   Json changes = Json::array();
   for (const auto& [time, line] : status.changes) {
     changes.push_back({{"time", time.time_since_epoch().count()}, {"change", line}});
@@ -79,7 +83,7 @@ Json to_json(const Status& status, const live::Monitor& monitor) {
           {"planning_seconds", status.planning_seconds},
           {"events", monitor.pass().events},
           {"lost_events", monitor.losses().discarded_events},
-          {"chains", status.up ? chains(status, monitor) : Json::array()},
+          {"chains", status.up ? chains(status, promises, monitor) : Json::array()},
           {"executors", status.up ? executors(status, monitor) : Json::array()},
           {"alerts", live::to_json(monitor.alerts())},
           {"changes", std::move(changes)}};

@@ -7,6 +7,7 @@
 
 #include "takt/live/monitor.hpp"
 #include "takt/manager/decision.hpp"
+#include "takt/manager/promises.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::manager {
@@ -29,9 +30,11 @@ struct Status {
 };
 
 /// The `takt/status` version 1 document.
-[[nodiscard]] nlohmann::ordered_json to_json(const Status& status, const live::Monitor& monitor);
+[[nodiscard]] nlohmann::ordered_json to_json(const Status& status, const Promises& promises,
+                                             const live::Monitor& monitor);
 
 /// The same figures in Prometheus' text format.
-[[nodiscard]] std::string metrics(const Status& status, const live::Monitor& monitor);
+[[nodiscard]] std::string metrics(const Status& status, const Promises& promises,
+                                  const live::Monitor& monitor);
 
 }  // namespace takt::manager

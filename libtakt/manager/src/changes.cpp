@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+
+#include "words.hpp"
 
 namespace takt::manager {
 
 namespace {
-
-std::string milliseconds(Duration time) {
-  return fmt::format("{:.3g} ms", std::chrono::duration<double, std::milli>(time).count());
-}
 
 std::string describe(const ReservationDecision& r) {
   return fmt::format("{} in every {}{}", milliseconds(r.budget), milliseconds(r.period),

@@ -20,12 +20,13 @@ namespace {
 /// nest so deeply that functions which call themselves for each level overflow the stack.
 using Parsed = nlohmann::json;
 
-/// An entry of the list of doubts or of missing goals: it is about an executor or a goal.
+/// An entry of the list of doubts, missing goals or broken promises: it is about an executor, a
+/// goal or a chain.
 Json reason_to_json(const std::string& about, const std::string& reason) {
   return {{"about", about}, {"reason", reason}};
 }
 
-/// A list of doubts or of missing goals.
+/// A list of doubts, missing goals or broken promises.
 template <typename Reason>
 std::vector<Reason> reasons_from_json(const Parsed& list) {
   std::vector<Reason> reasons;
@@ -93,7 +94,8 @@ Result<Situation> situation_from_json(const Parsed& json, std::string_view sourc
   situation.cores.numbers = json.at("cores").get<std::vector<int>>();
   situation.cores.capacity = json.at("capacity").get<double>();
   situation.cores.pinnable = json.value("pinnable", std::vector<int>{});
-  // Older logs do not have the last three.
+  // Older logs do not have the last four.
+  situation.broken = reasons_from_json<BrokenPromise>(json.value("broken", Parsed::array()));
   situation.crowded = json.value("crowded", false);
   for (const Parsed& estimator : json.value("estimators", Parsed::array())) {
     situation.estimators.push_back(estimator_from_json(estimator));
@@ -133,6 +135,22 @@ Json to_json(const ChainDecision& chain) {
   return entry;
 }
 
+Json to_json(const PromiseAccount& account, Instant now) {
+  Json breach;
+  if (account.breach) {
+    breach = {{"activation", account.breach->activation.time_since_epoch().count()},
+              {"latency", account.breach->latency.count()},
+              {"bound", account.breach->bound.count()},
+              {"reason", account.reason}};
+  }
+  Json since;
+  if (account.since) since = account.since->time_since_epoch().count();
+  return {{"kept", account.kept},           {"broken", account.broken},
+          {"since", std::move(since)},      {"guaranteed", account.guaranteed_for(now).count()},
+          {"bound", account.bound.count()}, {"longest", account.longest.count()},
+          {"breach", std::move(breach)}};
+}
+
 Json to_json(const Decision& decision) {
   Json chains = Json::array();
   for (const ChainDecision& chain : decision.chains) chains.push_back(to_json(chain));
@@ -159,7 +177,10 @@ std::string header_line(const Options& options) {
                {"period", or_null(options.period)}});
 }
 
-std::string entry_line(const Situation& situation, const Decision& decision) {
+std::string entry_line(const Situation& situation, const Decision& decision,
+                       const std::map<std::string, PromiseAccount>& promises) {
+  Json accounts = Json::object();
+  for (const auto& [chain, account] : promises) accounts[chain] = to_json(account, situation.time);
   Json missing = Json::array();
   for (const MissingGoal& goal : situation.missing_goals) {
     missing.push_back(reason_to_json(goal.name, goal.reason));
@@ -168,6 +189,10 @@ std::string entry_line(const Situation& situation, const Decision& decision) {
   for (const Doubt& doubt : situation.doubts) {
     doubts.push_back(reason_to_json(doubt.executor, doubt.reason));
   }
+  Json broken = Json::array();
+  for (const BrokenPromise& promise : situation.broken) {
+    broken.push_back(reason_to_json(promise.chain, promise.reason));
+  }
   Json taken = Json::array();
   for (const budget::Load& load : situation.cores.taken) taken.push_back(load.density);
   return line({{"time", situation.time.time_since_epoch().count()},
@@ -175,12 +200,14 @@ std::string entry_line(const Situation& situation, const Decision& decision) {
                {"missing_goals", std::move(missing)},
                {"doubts", std::move(doubts)},
                {"unproved", situation.unproved},
+               {"broken", std::move(broken)},
                {"cores", situation.cores.numbers},
                {"capacity", situation.cores.capacity},
                {"pinnable", situation.cores.pinned()},
                {"taken", std::move(taken)},
                {"crowded", situation.crowded},
                {"estimators", estimators_to_json(situation.estimators)},
+               {"promises", std::move(accounts)},
                {"decision", to_json(decision)}});
 }
 

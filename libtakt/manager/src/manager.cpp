@@ -15,6 +15,7 @@
 #include "takt/budget/best_period.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/budget/spread.hpp"
+#include "words.hpp"
 
 namespace takt::manager {
 
@@ -78,9 +79,6 @@ std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool
   if (chain.state == State::degraded) return "a more important chain is degraded";
   if (!chain.needs) return "there is no room for it beside more important chains";
   const budget::Needs& needs = *chain.needs;
-  const auto milliseconds = [](Duration time) {
-    return std::chrono::duration<double, std::milli>(time).count();
-  };
   if (needs.cores) return fmt::format("there would be room for it on {} cores", *needs.cores);
   if (needs.least_bound && *needs.least_bound <= *model.chains[chain.chain].goal) {
     return chain.state == State::not_possible
@@ -88,16 +86,14 @@ std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool
                : "no reservations were found for it beside those of more important chains";
   }
   if (needs.least_bound) {
-    return fmt::format("its bound is {:.3g} ms even with all that a core grants each executor",
+    return fmt::format("its bound is {} even with all that a core grants each executor",
                        milliseconds(*needs.least_bound));
   }
   if (needs.period) {
-    return fmt::format(
-        "it has no bound: {} is activated every {:.3g} ms, and would have to be "
-        "every {:.3g} ms",
-        model[needs.period->callback].id,
-        milliseconds(*budget::period_of(model[needs.period->callback])),
-        milliseconds(needs.period->period));
+    return fmt::format("it has no bound: {} is activated every {}, and would have to be every {}",
+                       model[needs.period->callback].id,
+                       milliseconds(*budget::period_of(model[needs.period->callback])),
+                       milliseconds(needs.period->period));
   }
   return "it has no bound";
 }
@@ -250,7 +246,11 @@ Decision Manager::decide(const Situation& situation) {
     chain.id = ids[i];
     chain.goal = model.chains[planned.chain].goal;
     const std::string* unproved = unproved_executor(situation, model.chains[planned.chain]);
-    if (i < level_.guaranteed && unproved != nullptr) {
+    const auto broken = std::ranges::find(situation.broken, chain.id, &BrokenPromise::chain);
+    if (i < level_.guaranteed && broken != situation.broken.end()) {
+      chain.state = ChainState::prepared;
+      chain.reason = broken->reason;
+    } else if (i < level_.guaranteed && unproved != nullptr) {
       chain.state = ChainState::prepared;
       chain.reason = fmt::format("{}: its messages have to be seen more often with its reservation",
                                  *unproved);

@@ -132,6 +132,9 @@ def manage(
         show(*managing.view(status))
     if code:
         raise Exit(code)
+    if strangers := managing.goals_without_a_chain(status):
+        console.say(f"takt: no program had a chain for: {', '.join(strangers)}; see {goals}")
+        raise Exit(ANSWER_IS_NO)
 
 
 def _replay(log: str, as_json: bool) -> None:

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/observer.hpp"
@@ -11,10 +14,14 @@
 
 namespace takt::live {
 
+/// Called with each instance of a chain that is known to have been completed.
+using CompletionListener =
+    std::function<void(const std::string& chain, Instant activation, Instant completion)>;
+
 /// Measures the chains of what runs by a model, which is replaced when programs come and go.
 class MeasuredChains final : public execution::Observer {
  public:
-  MeasuredChains() = default;
+  explicit MeasuredChains(CompletionListener completed = {}) : completed_(std::move(completed)) {}
   MeasuredChains(const MeasuredChains&) = delete;
   MeasuredChains& operator=(const MeasuredChains&) = delete;
 
@@ -51,6 +58,7 @@ class MeasuredChains final : public execution::Observer {
   [[nodiscard]] const std::vector<ChainWindow>& windows() const { return windows_; }
 
  private:
+  CompletionListener completed_;
   /// The measurer refers to it.
   std::unique_ptr<const model::Model> model_ = std::make_unique<const model::Model>();
   std::unique_ptr<flow::Measurer> measurer_;

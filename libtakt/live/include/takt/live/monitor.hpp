@@ -62,6 +62,8 @@ class Monitor {
     bool only_prompt_delays = false;
     /// Over how long latencies are reported.
     Duration window = std::chrono::seconds{10};
+    /// Called by poll() and refresh(). None: nobody wants to know.
+    CompletionListener completed{};
   };
   /// A goal that matches no chain of the model, and why.
   struct MissingGoal {

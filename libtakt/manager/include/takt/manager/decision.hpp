@@ -13,7 +13,8 @@ namespace takt::manager {
 enum class ChainState {
   guaranteed,
   /// It has its reservations, and is guaranteed once messages were seen often enough under them:
-  /// before, a message that comes late may have waited for its receiver to get a processor.
+  /// before, a message that comes late may have waited for its receiver to get a processor. So is
+  /// one whose promise was broken, until a new one can be given.
   prepared,
   /// Not all goals can be kept at once, and this chain is among the least important (ros-llama
   /// S-4.5.3): best effort.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "takt/base/error.hpp"
 #include "takt/manager/decision.hpp"
 #include "takt/manager/manager.hpp"
+#include "takt/manager/promises.hpp"
 #include "takt/manager/situation.hpp"
 
 /// The log of decisions (`takt/decisions` version 1): JSON lines, the first with the options, each
@@ -15,7 +17,9 @@ namespace takt::manager {
 
 /// With its line break, as all lines.
 [[nodiscard]] std::string header_line(const Options& options);
-[[nodiscard]] std::string entry_line(const Situation& situation, const Decision& decision);
+/// `promises`: what was promised before, by the chain's name. No decision depends on it.
+[[nodiscard]] std::string entry_line(const Situation& situation, const Decision& decision,
+                                     const std::map<std::string, PromiseAccount>& promises = {});
 
 /// The result of deciding again.
 struct Replay {

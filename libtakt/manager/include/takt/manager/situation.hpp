@@ -27,6 +27,15 @@ struct MissingGoal {
   bool operator==(const MissingGoal&) const = default;
 };
 
+/// A chain that took longer than was promised, and is not promised anything for a while.
+struct BrokenPromise {
+  /// The chain's id.
+  std::string chain;
+  /// For people, without a full stop: "took …, at most … were promised: …".
+  std::string reason;
+  bool operator==(const BrokenPromise&) const = default;
+};
+
 /// The state estimator that a chain has by its goal.
 struct Estimator {
   /// The chain's id.
@@ -50,6 +59,7 @@ struct Situation {
   /// Ids of executors whose messages were not seen often enough while they had a reservation: the
   /// delays of the model are the shortest that were seen.
   std::vector<std::string> unproved{};
+  std::vector<BrokenPromise> broken{};
   budget::Cores cores;
   /// The kernel has refused reservations: somebody else has some, and budgets are to be as small as
   /// the goals allow.
