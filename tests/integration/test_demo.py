@@ -215,21 +215,26 @@ def test_beside_a_load_it_is_as_the_nodes_themselves_say(
     demo: Demo, folder: str, title: str
 ) -> None:
     seen, window = looks(demo, title)
-    end = seen[-1]["time"] * 1e9
-    begin = end - window * 1e9
+    last = seen[-1]
+    begin, end = (last["time"] - window) * 1e9, last["until"] * 1e9
     messages, late, longest, _ = demo.rows()[title]
     told = [(start, done) for start, done in nodes(demo, folder) if begin <= done <= end]
-    slow = [done - start for start, done in told if done - start > GOAL]
-    # The manager looks ten times a second, and we at it four times: so it may miss the ends.
-    at_the_ends = 10
-    assert 0 <= len(told) - int(messages) <= at_the_ends
-    assert len(slow) - int(late) <= at_the_ends
-    assert duration(seen[-1]["longest"]) == longest
-    # Beside a load the manager does not follow every message, so the longest of all may be one that
-    # it did not see. The one that it names is real: a chain begins when its timer is due, and so
-    # before its callback does, by less than the camera's period, as later expiries are skipped.
-    named = seen[-1]["longest"]
-    assert any(0 <= named - (done - start) < CAMERA_PERIOD for start, done in told)
+    # A node's own clock is read a moment before the event: that may be in the window, and not this.
+    at_the_ends = 2
+    left_out = sum(last["unfollowed"].values())
+    assert abs(len(told) - int(messages) - left_out) <= at_the_ends
+    # A chain begins when its timer is due, and so before its callback does, by less than the
+    # camera's period, as later expiries are skipped.
+    took = [done - start for start, done in told]
+    assert sum(one > GOAL for one in took) <= int(late) + left_out + at_the_ends
+    assert int(late) <= sum(one > GOAL - CAMERA_PERIOD for one in took) + at_the_ends
+    assert duration(last["longest"]) == longest
+    assert any(0 <= last["longest"] - one < CAMERA_PERIOD for one in took)
+    inner = [one for one, (_, done) in zip(took, told, strict=True) if begin + MS < done < end - MS]
+    assert left_out or max(inner) <= last["longest"]
+    text = demo.chapter("And beside other programs?")
+    assert f"The longest took {longest}." in text
+    assert all(f"could not be followed: {reason}." in text for reason in last["unfollowed"])
 
 
 def test_the_default_scheduler_is_late_or_the_story_says_that_it_is_not(demo: Demo) -> None:

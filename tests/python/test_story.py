@@ -28,7 +28,11 @@ def look(time: float, completed: int, **fields: Any) -> Look:
     """A look at a chain that is guaranteed 100 ms and has never missed its goal."""
     usual: dict[str, Any] = {
         "processes": 8,
+        "until": time,
         "missed": 0,
+        "number": completed,
+        "late": fields.get("missed", 0),
+        "unfollowed": {},
         "longest": 60 * MS,
         "state": "guaranteed",
         "reason": "",
@@ -45,8 +49,15 @@ def managed(*looks: Look) -> str:
 
 
 def test_only_the_window_of_the_longest_latency_counts() -> None:
-    found = fate([look(0, 0), look(5.5, 40, missed=7), look(15, 140, missed=7)], WINDOW)
+    looks = [look(0, 0), look(5.5, 40, missed=7), look(15, 140, missed=7, number=100, late=0)]
+    found = fate(looks, WINDOW)
     assert (found.completed, found.missed) == (100, 0)
+
+
+def test_messages_that_were_not_followed_are_named_with_the_reason() -> None:
+    said = managed(look(0, 0), look(10, 98, unfollowed={"a sender still runs": 2}))
+    assert "2 more messages arrived and could not be followed: a sender still runs." in said
+    assert "could not be followed" not in managed(look(0, 0), look(10, 98))
 
 
 def test_levels_of_the_load_are_told_apart() -> None:
@@ -54,15 +65,26 @@ def test_levels_of_the_load_are_told_apart() -> None:
         look(0, 10, processes=4),
         look(1, 20, processes=4, missed=1),
         look(2, 22, processes=8, missed=2),
-        look(3, 30, processes=8, missed=9),
+        look(3, 30, processes=8, missed=9, number=7, late=6),
     ]
-    assert levels(looks) == [(4, 10, 1), (8, 8, 7)]
+    assert levels(looks) == [(4, 10, 1), (8, 7, 6)]
+
+
+def test_what_ended_before_a_level_began_is_not_counted_there() -> None:
+    looks = [
+        look(0, 10, until=-0.5),
+        look(0.25, 13, until=-0.25, missed=3),
+        look(0.5, 15, until=0, missed=5),
+        look(1, 20, until=0.5, missed=6),
+        look(2, 22, processes=16, number=2, late=1),
+    ]
+    assert levels(looks) == [(8, 5, 1), (16, 2, 1)]
 
 
 def test_a_guarantee_that_was_kept() -> None:
-    said = managed(look(0.5, 0), look(10, 98, bound=97 * MS))
-    assert "pilot: none of 98 messages late in 10 s beside 8 processes" in said
-    assert "The longest that was followed took 60 ms" in said
+    said = managed(look(0.5, 0), look(10, 98, bound=97 * MS, until=9.5))
+    assert "pilot: none of 98 messages late in 9.5 s beside 8 processes" in said
+    assert "The longest took 60 ms" in said
     assert "guaranteed all the time: at most 100 ms" in said
 
 
@@ -82,7 +104,7 @@ def test_what_was_never_guaranteed_says_why() -> None:
 
 
 def test_no_message_at_all_is_said() -> None:
-    assert "no message arrived in 10 s" in managed(
+    assert "no message arrived in 10.0 s" in managed(
         look(0.5, 5, longest=None), look(10, 5, longest=None)
     )
 

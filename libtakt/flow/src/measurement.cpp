@@ -44,9 +44,11 @@ std::size_t most_chains_from_one(const model::Model& model) {
 
 }  // namespace
 
-Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep)
+Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep,
+                   UnfollowedListener on_unfollowed)
     : model_(model),
       on_chain_(std::move(on_chain)),
+      on_unfollowed_(std::move(on_unfollowed)),
       has_statistics_(keep == Keep::statistics),
       matcher_(model),
       callbacks_(model.callbacks.size()),
@@ -111,6 +113,9 @@ bool Measurer::completes_join(CallbackState& state, const CallbackInstance& inst
 }
 
 void Measurer::on_instance(const Database& database, const CallbackInstance& instance) {
+  if (newest_ == InstanceId::none) {
+    first_ = instance.id;
+  }
   newest_ = std::max(newest_, instance.id);
   const execution::Objects& objects = database.objects();
   const auto match = matcher_.match(objects, instance.callback);
@@ -151,7 +156,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   } else if (publication != nullptr) {
     record.activation =
         std::min(publication->sent + delay, instance.taken.value_or(instance.start));
-    record.cause = publication->instance;
+    record.cause = sender ? publication->instance : InstanceId::none;
   } else {
     record.activation = instance.taken.value_or(instance.start);
   }
@@ -305,14 +310,14 @@ void Measurer::on_late_source(const Database& database, InstanceId instance, Pub
   if (publication == nullptr) {
     return;
   }
-  if (InstanceRecord* const record = window_.find(instance)) {
+  const auto sender = sender_of(database, publication);
+  if (InstanceRecord* const record = sender ? window_.find(instance) : nullptr) {
     record->cause = publication->instance;
   }
   // It was sent after it was taken, as far as the clocks show: that tells nothing of its delay, and
   // it activated the instance when it was taken.
   const auto awaiting = awaiting_source_.extract(instance);
-  const auto sender = awaiting ? sender_of(database, publication) : std::nullopt;
-  if (sender) {
+  if (awaiting && sender) {
     const auto& edges = callbacks_[awaiting.mapped().value()].edge_from;
     if (const auto edge = edges.find(*sender); edge != edges.end()) {
       ++measured_.edges[edge->second].count;
@@ -333,6 +338,7 @@ void Measurer::on_dds_receive(const Database& /*database*/, const execution::Dds
 void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
   steady_since_ = time;
   ends_.clear();
+  waiting_.clear();
   awaiting_source_.clear();
   measured_.timeline.clear();
   measured_.beyond_window = 0;
@@ -353,22 +359,30 @@ void Measurer::follow(InstanceWindow& window, Measurement& measurement, Instance
   }
 }
 
-/// Goes back from the end of a chain to its beginning. Does nothing if the instances before are not
-/// those of the chain.
-void Measurer::follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
-                      std::size_t chain) const {
+/// Goes back from the end of a chain to its beginning.
+Measurer::Found Measurer::follow(InstanceWindow& window, Measurement& measurement,
+                                 const InstanceRecord& end, std::size_t chain) const {
   const auto& path = model_.chains[chain].callbacks;
   const InstanceRecord* current = &end;
   std::vector<InstanceId> instances(path.size(), end.id);
   for (std::size_t i = path.size() - 1; i > 0; --i) {
-    current = window.find(previous_on_chain(*current, path[i - 1]));
-    if (current == nullptr || current->callback != path[i - 1]) {
-      return;
+    const InstanceId before = previous_on_chain(*current, path[i - 1]);
+    if (before == InstanceId::none) {
+      return awaiting_source_.contains(current->id) ? Found::sender_unknown : Found::other_path;
+    }
+    current = window.find(before);
+    if (current == nullptr) {
+      // One from before the first that was seen, or of long ago, does not come any more.
+      const bool may_end = before >= first_ && is_recent(before);
+      return may_end ? Found::sender_not_ended : Found::other_path;
+    }
+    if (current->callback != path[i - 1]) {
+      return Found::other_path;
     }
     instances[i - 1] = current->id;
   }
   if (steady_since_ && current->end < *steady_since_) {
-    return;
+    return Found::other_path;
   }
   if (has_statistics_) {
     measurement.chains[chain].latency.record(end.end - current->activation);
@@ -380,6 +394,28 @@ void Measurer::follow(InstanceWindow& window, Measurement& measurement, const In
   const auto number =
       static_cast<std::size_t>(std::ranges::find(starting, chain) - starting.begin());
   measurement.chains[chain].completed += window.complete(current->id, number) ? 1u : 0u;
+  return Found::beginning;
+}
+
+bool Measurer::settle(InstanceId id, std::size_t chain, Instant time) {
+  const InstanceRecord* const end = window_.find(id);
+  if (end == nullptr) {
+    ++measured_.beyond_window;
+    return true;
+  }
+  const Found found = follow(window_, measured_, *end, chain);
+  if (found == Found::sender_not_ended && end->end + longest_instance >= time &&
+      waiting_.size() < most_awaiting) {
+    return false;
+  }
+  if (on_unfollowed_ && (found == Found::sender_unknown || found == Found::sender_not_ended)) {
+    using enum UnfollowedEnd::Reason;
+    on_unfollowed_({.chain = chain,
+                    .instance = id,
+                    .completion = end->end,
+                    .reason = found == Found::sender_unknown ? sender_unknown : sender_not_ended});
+  }
+  return true;
 }
 
 void Measurer::follow_until(Instant time) {
@@ -390,17 +426,41 @@ void Measurer::follow_until(Instant time) {
     }
     sampled_.erase(sampled_.begin());
   }
+  std::erase_if(waiting_, [&](const auto& wait) { return settle(wait.first, wait.second, time); });
   while (!ends_.empty()) {
-    const InstanceRecord* const end = window_.find(ends_.front());
+    const InstanceId id = ends_.front();
+    const InstanceRecord* const end = window_.find(id);
     if (end != nullptr && end->end >= time) {
       return;
     }
-    follow(window_, measured_, ends_.front());
     ends_.pop_front();
+    if (end == nullptr) {
+      ++measured_.beyond_window;
+      continue;
+    }
+    for (const std::size_t chain : callbacks_[end->callback.value()].last_in) {
+      if (!settle(id, chain, time)) waiting_.emplace_back(id, chain);
+    }
   }
 }
 
+std::set<InstanceId> Measurer::pending() const {
+  std::set<InstanceId> ids(ends_.begin(), ends_.end());
+  for (const auto& [id, chain] : waiting_) ids.insert(id);
+  return ids;
+}
+
+std::size_t Measurer::waiting(std::size_t chain) const {
+  return static_cast<std::size_t>(
+      std::ranges::count(waiting_, chain, [](const auto& wait) { return wait.second; }));
+}
+
 void Measurer::finish() {
+  for (const auto& [id, chain] : std::exchange(waiting_, {})) {
+    if (const InstanceRecord* const end = window_.find(id)) {
+      follow(window_, measured_, *end, chain);
+    }
+  }
   for (const InstanceId end : ends_) {
     follow(window_, measured_, end);
   }

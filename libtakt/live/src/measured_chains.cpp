@@ -1,6 +1,7 @@
 #include "takt/live/measured_chains.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace takt::live {
@@ -23,26 +24,53 @@ bool same_structure(const model::Model& a, const model::Model& b) {
          std::ranges::equal(a.chains, b.chains, chains);
 }
 
-/// The chains lead through the same callbacks to the same goal.
+/// The chains lead through the same callbacks.
 bool same_chain(const model::Model& a, const model::Chain& x, const model::Model& b,
                 const model::Chain& y) {
   const auto same = [&](model::CallbackIndex i, model::CallbackIndex j) {
     return a[i].id == b[j].id;
   };
-  return x.id == y.id && x.goal == y.goal && std::ranges::equal(x.callbacks, y.callbacks, same);
+  return x.id == y.id && std::ranges::equal(x.callbacks, y.callbacks, same);
 }
 
 }  // namespace
 
+void MeasuredChains::on_instance(const execution::Database& database,
+                                 const execution::CallbackInstance& instance) {
+  recent_.push_back(instance);
+  if (recent_.size() > most_recent) recent_.pop_front();
+  if (measurer_) measurer_->on_instance(database, instance);
+}
+
+void MeasuredChains::on_late_source(const execution::Database& database,
+                                    execution::InstanceId instance,
+                                    execution::PublicationId source) {
+  const auto late =
+      std::ranges::find(recent_ | std::views::reverse, instance, &execution::CallbackInstance::id);
+  if (late != recent_.rend()) late->source = source;
+  if (measurer_) measurer_->on_late_source(database, instance, source);
+}
+
+bool MeasuredChains::was_reported(std::size_t chain, execution::InstanceId end,
+                                  Instant completion) const {
+  return was_measured_[chain] && completion <= replaced_ && !unreported_.contains(end);
+}
+
 void MeasuredChains::replace(const model::Model& model, const execution::Database& database,
                              bool others) {
   if (measurer_ && !others && same_structure(*model_, model)) return;
-  if (measurer_) measurer_->finish();
+  // Programs that have ended may have no place in the new model.
+  if (measurer_ && others) measurer_->finish();
+  unreported_ = measurer_ ? measurer_->pending() : std::set<execution::InstanceId>{};
+  replaced_ = recent_.empty() ? Instant{} : recent_.back().end;
+  was_measured_.assign(model.chains.size(), false);
   auto replacement = std::make_unique<const model::Model>(model);
   std::vector<ChainWindow> windows(model.chains.size());
   for (std::size_t c = 0; c < model.chains.size(); ++c) {
     for (std::size_t former = 0; former < windows_.size(); ++former) {
-      if (same_chain(*model_, model_->chains[former], model, model.chains[c])) {
+      if (!same_chain(*model_, model_->chains[former], model, model.chains[c])) continue;
+      was_measured_[c] = true;
+      if (model_->chains[former].goal == model.chains[c].goal) {
         windows[c] = std::move(windows_[former]);
       }
     }
@@ -50,15 +78,24 @@ void MeasuredChains::replace(const model::Model& model, const execution::Databas
   }
   windows_ = std::move(windows);
   const auto completed = [this](const flow::ChainInstance& seen) {
+    if (was_reported(seen.chain, seen.path.back(), seen.completion)) return;
     const model::CallbackIndex first = model_->chains[seen.chain].callbacks.front();
     const Instant activation = seen.activation + measurer_->correction(first);
     windows_[seen.chain].add(seen.completion, seen.completion - activation);
     if (completed_) completed_(model_->chains[seen.chain].id, activation, seen.completion);
   };
-  measurer_ =
-      std::make_unique<flow::Measurer>(*replacement, completed, flow::Measurer::Keep::counts);
+  const auto unfollowed = [this](const flow::UnfollowedEnd& end) {
+    if (was_reported(end.chain, end.instance, end.completion)) return;
+    windows_[end.chain].add_unfollowed(end.completion, end.reason);
+  };
+  measurer_ = std::make_unique<flow::Measurer>(*replacement, completed,
+                                               flow::Measurer::Keep::counts, unfollowed);
   model_ = std::move(replacement);
   if (const auto steady = database.steady_since()) measurer_->on_steady_state(database, *steady);
+  for (const execution::CallbackInstance& instance : recent_) {
+    measurer_->on_instance(database, instance);
+  }
+  measurer_->follow_until(followed_until_);
 }
 
 }  // namespace takt::live

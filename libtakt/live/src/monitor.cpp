@@ -12,8 +12,8 @@ namespace takt::live {
 
 namespace {
 
-/// A message may be handled before the callback that sent it ends. After this time that callback is
-/// taken to have ended.
+/// Events are read this much later, at the latest; most callbacks have ended by then that sent a
+/// message which was handled meanwhile.
 constexpr std::chrono::milliseconds settle{500};
 
 Instant clock_now() {
@@ -65,6 +65,7 @@ std::vector<std::string> Monitor::poll() {
   now_ = clock_now();
   chains_.forget(now_ - options_.window);
   if (stream_->read(batch_)) take_in_batch();
+  chains_.follow_until(followed_until());
   if (!model_) return {};
   return alerts_.update(now_, chains_.chains(), chains_.windows(), losses().discarded_events);
 }
@@ -74,8 +75,9 @@ void Monitor::take_in_batch() {
   pass_.last = batch_.events.back().time;
   pass_.events += batch_.events.size();
   interpreter_.consume(batch_);
-  chains_.follow_until(now_ - settle);
 }
+
+Instant Monitor::followed_until() const { return now_ - settle; }
 
 bool Monitor::refresh() {
   synthesis::Options options;

@@ -3,25 +3,53 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 
 namespace takt::live {
 
+namespace {
+
+/// Adds an entry in the order of completions, which is nearly that in which chains are reported.
+template <typename Entry>
+void insert(std::deque<Entry>& entries, const Entry& entry) {
+  auto place = entries.end();
+  while (place != entries.begin() && std::prev(place)->completion > entry.completion) --place;
+  entries.insert(place, entry);
+  if (entries.size() > ChainWindow::most) entries.pop_front();
+}
+
+}  // namespace
+
 void ChainWindow::add(Instant completion, Duration latency) {
-  entries_.push_back({completion, latency});
-  if (entries_.size() > most) entries_.pop_front();
-  if (total_ == 0) first_ = completion;
-  last_ = completion;
+  insert(entries_, {completion, latency});
+  first_ = total_ == 0 ? completion : std::min(first_, completion);
+  last_ = std::max(last_, completion);
   ++total_;
   if (latency > goal_) ++missed_;
   worst_ = std::max(worst_, latency);
 }
 
+void ChainWindow::add_unfollowed(Instant completion, flow::UnfollowedEnd::Reason reason) {
+  insert(unfollowed_, {completion, reason});
+}
+
 void ChainWindow::forget(Instant before) {
-  while (!entries_.empty() && entries_.front().completion < before) entries_.pop_front();
+  const auto drop = [before](auto& list) {
+    while (!list.empty() && list.front().completion < before) list.pop_front();
+  };
+  drop(entries_);
+  drop(unfollowed_);
 }
 
 ChainWindow::Figures ChainWindow::figures() const {
-  if (entries_.empty()) return {};
+  using enum flow::UnfollowedEnd::Reason;
+  Figures figures;
+  const auto count = [this](flow::UnfollowedEnd::Reason reason) {
+    return static_cast<std::size_t>(std::ranges::count(unfollowed_, reason, &Unfollowed::reason));
+  };
+  figures.sender_unknown = count(sender_unknown);
+  figures.sender_not_ended = count(sender_not_ended);
+  if (entries_.empty()) return figures;
   std::vector<Duration> latencies;
   latencies.reserve(entries_.size());
   for (const Entry& entry : entries_) latencies.push_back(entry.latency);
@@ -29,7 +57,13 @@ ChainWindow::Figures ChainWindow::figures() const {
   const auto quantile = [&](std::size_t percent) {
     return latencies[(latencies.size() * percent + 99) / 100 - 1];
   };
-  return {latencies.size(), quantile(50), quantile(99), latencies.back()};
+  figures.count = latencies.size();
+  figures.p50 = quantile(50);
+  figures.p99 = quantile(99);
+  figures.max = latencies.back();
+  figures.missed =
+      static_cast<std::size_t>(latencies.end() - std::ranges::upper_bound(latencies, goal_));
+  return figures;
 }
 
 namespace {

@@ -12,14 +12,31 @@ namespace takt::manager {
 
 namespace {
 
+/// By reason, how many messages of the window ended and could not be followed, or not yet.
+Json unfollowed(const live::ChainWindow::Figures& figures, std::size_t waiting) {
+  Json entry = Json::object();
+  const auto add = [&](const char* reason, std::size_t count) {
+    if (count != 0) entry[reason] = count;
+  };
+  add("a sender still runs", waiting);
+  add("a sender was not seen to end", figures.sender_not_ended);
+  add("a sender was not seen", figures.sender_unknown);
+  return entry;
+}
+
 /// The measured figures of a chain by its name; empty if it is not in the model now.
 Json measured(const live::Monitor& monitor, const std::string& name) {
   const auto& chains = monitor.model().chains;
   const auto found = std::ranges::find(chains, name, &model::Chain::id);
   if (found == chains.end()) return {};
-  const auto& window = monitor.chains()[static_cast<std::size_t>(found - chains.begin())];
+  const auto chain = static_cast<std::size_t>(found - chains.begin());
+  const auto& window = monitor.chains()[chain];
   const auto figures = window.figures();
-  Json entry{{"count", figures.count}, {"total", window.total()}, {"missed", window.missed()}};
+  Json entry{{"count", figures.count},
+             {"late", figures.missed},
+             {"unfollowed", unfollowed(figures, monitor.waiting(chain))},
+             {"total", window.total()},
+             {"missed", window.missed()}};
   if (figures.count != 0) {
     entry["p50"] = figures.p50.count();
     entry["p99"] = figures.p99.count();
@@ -77,6 +94,8 @@ Json to_json(const Status& status, const Promises& promises, const live::Monitor
           {"dry_run", status.dry_run},
           {"seconds", status.running_seconds},
           {"window", monitor.options().window.count()},
+          {"time", monitor.now().time_since_epoch().count()},
+          {"followed_until", monitor.followed_until().time_since_epoch().count()},
           {"cpu_seconds", status.cpu_seconds},
           {"decisions", status.decisions},
           {"unlogged", status.unlogged},

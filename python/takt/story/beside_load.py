@@ -51,13 +51,21 @@ class Look:
 
     time: float
     """In seconds of CLOCK_MONOTONIC."""
+    until: float
+    """What ended before this, a moment earlier, is measured."""
     processes: int
     """The load."""
     completed: int
     missed: int
     """Both since the programs began."""
+    number: int
+    """The messages that ended within the last Run.window before `time`."""
+    late: int
     longest: int | None
-    """The longest latency within the last Run.window, in nanoseconds; None: there was none."""
+    """Of those, how many missed the goal, and the longest latency in nanoseconds; None: there was
+    none."""
+    unfollowed: dict[str, int]
+    """How many more ended then, whose latency is not known, by reason."""
     state: str
     """guaranteed, prepared, degraded or unmanaged."""
     reason: str
@@ -105,6 +113,8 @@ class Fate:
     completed: int
     missed: int
     longest: int | None
+    unfollowed: dict[str, int]
+    """How many more messages arrived whose latency is not known, by reason."""
     bound: int | None
     """The largest that was promised, in nanoseconds; None: nothing was."""
     least_bound: int | None
@@ -146,43 +156,46 @@ class Fate:
 
 
 def levels(looks: Sequence[Look]) -> list[tuple[int, int, int]]:
-    """Of each level of the load: the processes, and how many messages were completed and missed."""
+    """Of each level of the load: the processes, and how many messages were completed and missed
+    beside them; of the last level, within the window that ends it.
+    """
     found = []
     for processes, group in itertools.groupby(looks, lambda look: look.processes):
         of_level = list(group)
-        first, last = of_level[0], of_level[-1]
+        last = of_level[-1]
+        begun = (look for look in of_level if look.until >= of_level[0].time)
+        first = next(begun, last)
         found.append((processes, last.completed - first.completed, last.missed - first.missed))
-    return found
+    return [*found[:-1], (looks[-1].processes, looks[-1].number, looks[-1].late)]
 
 
 def fate(looks: Sequence[Look], window: float, afterwards: Look | None = None) -> Fate:
-    """How the chain fared in the last `window` seconds, which the last look's longest latency is
-    of.
-    """
+    """How the chain fared in the last `window` seconds."""
     known = afterwards or looks[-1]
     end = looks[-1]
-    # The manager's window ends when it answers, a moment before the look.
-    counted = [look for look in looks if look.time >= end.time - window + LOOK]
-    begin = counted[0]
+    start = end.time - window
+    before = [look for look in looks if look.time <= start]
+    counted = [*before[-1:], *(look for look in looks if look.time > start)]
     promised = [look for look in counted if look.state == "guaranteed"]
     bounds = [look.bound for look in promised if look.bound is not None]
     others = (look for look in counted if look.state != "guaranteed")
     return Fate(
-        seconds=end.time - begin.time,
-        completed=end.completed - begin.completed,
-        missed=end.missed - begin.missed,
+        seconds=end.until - start,
+        completed=end.number,
+        missed=end.late,
         longest=end.longest,
+        unfollowed=end.unfollowed,
         bound=max(bounds, default=None),
         least_bound=min(bounds, default=None),
         promised=len(promised) == len(counted),
         missed_though_promised=sum(
             after.missed - before.missed
             for before, after in itertools.pairwise(counted)
-            if before.state == after.state == "guaranteed"
+            if before.until >= start and before.state == after.state == "guaranteed"
         ),
         why_not=tuple(dict.fromkeys(f"{look.state}: {look.reason}" for look in others)),
         now=known.bound if known.state == "guaranteed" else None,
-        stolen=end.stolen - begin.stolen,
+        stolen=end.stolen - counted[0].stolen,
     )
 
 
@@ -310,19 +323,26 @@ class _Watcher:
         self.window = status["window"] / 1e9
         known = {one["id"]: one for one in status["chains"]}
         for chain in self._chains:
-            self._now[chain] = _look(known.get(chain), self._now.get(chain), processes)
+            said, former = known.get(chain), self._now.get(chain)
+            self._now[chain] = _look(said, former, processes, status)
 
 
-def _look(said: Json | None, former: Look | None, processes: int) -> Look:
-    """A chain that is not in the manager's model at the moment has the figures that it had."""
+def _look(said: Json | None, former: Look | None, processes: int, status: Json) -> Look:
+    """A chain that is not in the manager's model at the moment has been completed as often as it
+    had.
+    """
     said = said or {"state": "unmanaged", "reason": "it was not seen yet", "bound": None}
     measured = said.get("measured") or {}
     return Look(
-        time=time.monotonic(),
+        time=status["time"] / 1e9,
+        until=status["followed_until"] / 1e9,
         processes=processes,
         completed=measured.get("total", former.completed if former else 0),
         missed=measured.get("missed", former.missed if former else 0),
+        number=measured.get("count", 0),
+        late=measured.get("late", 0),
         longest=measured.get("max"),
+        unfollowed=measured.get("unfollowed", {}),
         state=said["state"],
         reason=said["reason"],
         bound=said["bound"],

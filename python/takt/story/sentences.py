@@ -180,12 +180,10 @@ def by_default(run: Run) -> Iterator[str]:
             f"beside {processes} processes {missed} of {completed} late"
             for processes, completed, missed in levels(looks)
         )
-        longest = run.fates()[chain].longest
-        # Beside a load the manager does not follow every message.
-        yield (
-            f"By the default scheduler, {chain}: {steps}. The longest that was followed took "
-            f"{duration(longest)}."
-        )
+        one = run.fates()[chain]
+        longest = f" The longest took {duration(one.longest)}." if one.longest is not None else ""
+        yield f"By the default scheduler, {chain}: {steps}.{longest}"
+        yield from _unfollowed(one)
     if not any(missed for looks in run.chains.values() for _, _, missed in levels(looks)):
         yield (
             f"So this machine serves the robot in time beside {run.processes} processes, too; "
@@ -193,18 +191,25 @@ def by_default(run: Run) -> Iterator[str]:
         )
 
 
+def _unfollowed(one: Fate) -> Iterator[str]:
+    """The messages that the figures leave out."""
+    for reason, number in one.unfollowed.items():
+        yield f"{count(number, 'more message')} arrived and could not be followed: {reason}."
+
+
 def managed(chain: str, one: Fate, run: Run) -> Iterator[str]:
     """How a chain fared under takt manage."""
-    window, number = f"{one.seconds:.0f} s", count(one.completed, "message")
+    window, number = f"{one.seconds:.1f} s", count(one.completed, "message")
     beside = f"beside {count(run.processes, 'process', 'processes')}"
     missed = f"{one.missed} of {number} late" if one.missed else f"none of {number} late"
     if one.longest is None:
         yield f"Under takt manage, {chain}: no message arrived in {window} {beside}."
     else:
         yield (
-            f"Under takt manage, {chain}: {missed} in {window} {beside}. The longest that was "
-            f"followed took {duration(one.longest)}."
+            f"Under takt manage, {chain}: {missed} in {window} {beside}. The longest took "
+            f"{duration(one.longest)}."
         )
+    yield from _unfollowed(one)
     if one.promised and not one.exceeded:
         yield f"It was guaranteed all the time: at most {duration(one.bound)}."
     elif one.promised:

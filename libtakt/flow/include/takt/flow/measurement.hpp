@@ -6,7 +6,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/curves.hpp"
@@ -94,6 +96,24 @@ struct ChainInstance {
 /// Called with each instance of a chain whose latency is measured.
 using ChainListener = std::function<void(const ChainInstance&)>;
 
+/// An instance of a chain's last callback whose latency stays unknown, though its message may have
+/// come along the chain.
+struct UnfollowedEnd {
+  enum class Reason {
+    /// The publication of a message was not seen.
+    sender_unknown,
+    /// A callback that sent a message was not seen to end.
+    sender_not_ended,
+  };
+  std::size_t chain = 0;
+  execution::InstanceId instance = execution::InstanceId::none;
+  Instant completion;
+  Reason reason{};
+};
+
+/// Called with each of them that Measurer::follow_until() comes upon.
+using UnfollowedListener = std::function<void(const UnfollowedEnd&)>;
+
 /// Observes an execution to measure what a model describes of it. Memory is bounded by the size of
 /// the model and the number of objects.
 class Measurer final : public execution::Observer {
@@ -104,7 +124,7 @@ class Measurer final : public execution::Observer {
 
   /// The model outlives the measurer.
   explicit Measurer(const model::Model& model, ChainListener on_chain = {},
-                    Keep keep = Keep::statistics);
+                    Keep keep = Keep::statistics, UnfollowedListener on_unfollowed = {});
 
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
@@ -117,9 +137,15 @@ class Measurer final : public execution::Observer {
   void on_steady_state(const execution::Database& database, Instant time) override;
 
   /// Reports the chains that ended before this time to the listener now; otherwise it learns of
-  /// them much later. Chains are not found whose first instance still runs then, or that lead
+  /// them much later. A message may be handled long before the callback that sent it ends, because
+  /// the kernel runs other threads meanwhile: such a chain is reported when that callback has
+  /// ended, or after a minute as one that cannot be followed. Chains are not found that lead
   /// through a timer's instance which ended more than a minute before.
   void follow_until(Instant time);
+  /// The ends of chains that were not reported yet, and of those the ones of a chain that wait for
+  /// a sender to end.
+  [[nodiscard]] std::set<execution::InstanceId> pending() const;
+  [[nodiscard]] std::size_t waiting(std::size_t chain) const;
   /// To be called after the last event: reports the chains that ended last to the listener.
   void finish();
 
@@ -181,12 +207,19 @@ class Measurer final : public execution::Observer {
                     const execution::Publication& publication, bool alone);
   static bool completes_join(CallbackState& state, const execution::CallbackInstance& instance,
                              const std::string& topic, std::optional<model::CallbackIndex> sender);
+  /// What following a chain back from its end found: its beginning, another path, a message whose
+  /// publication is not known, or one whose sender has not ended.
+  enum class Found { beginning, other_path, sender_unknown, sender_not_ended };
   void follow(InstanceWindow& window, Measurement& measurement, execution::InstanceId end) const;
-  void follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
-              std::size_t chain) const;
+  Found follow(InstanceWindow& window, Measurement& measurement, const InstanceRecord& end,
+               std::size_t chain) const;
+  /// Follows a chain back and reports what is found. False: its sender may end yet, as `time` is
+  /// not long after its end.
+  bool settle(execution::InstanceId end, std::size_t chain, Instant time);
 
   const model::Model& model_;
   ChainListener on_chain_;
+  UnfollowedListener on_unfollowed_;
   bool has_statistics_;
   Matcher matcher_;
   /// The times of timers are those before correction().
@@ -203,6 +236,10 @@ class Measurer final : public execution::Observer {
   std::map<execution::InstanceId, std::vector<Sampled>> sampled_;
   /// Ends of chains that are not followed back yet.
   std::deque<execution::InstanceId> ends_;
+  /// Ends of chains that wait for a sender to end.
+  std::deque<std::pair<execution::InstanceId, std::size_t>> waiting_;
+  /// The first instance that was seen, and the one that began last.
+  execution::InstanceId first_ = execution::InstanceId::none;
   execution::InstanceId newest_ = execution::InstanceId::none;
   std::optional<Instant> steady_since_;
 };

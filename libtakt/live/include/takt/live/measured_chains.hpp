@@ -1,7 +1,9 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,27 +28,26 @@ class MeasuredChains final : public execution::Observer {
   MeasuredChains& operator=(const MeasuredChains&) = delete;
 
   void on_instance(const execution::Database& database,
-                   const execution::CallbackInstance& instance) override {
-    if (measurer_) measurer_->on_instance(database, instance);
-  }
+                   const execution::CallbackInstance& instance) override;
   void on_late_source(const execution::Database& database, execution::InstanceId instance,
-                      execution::PublicationId source) override {
-    if (measurer_) measurer_->on_late_source(database, instance, source);
-  }
+                      execution::PublicationId source) override;
   void on_steady_state(const execution::Database& database, Instant time) override {
     if (measurer_) measurer_->on_steady_state(database, time);
   }
 
-  /// From now on measures the chains of this model. A chain that was measured before, through the
-  /// same callbacks to the same goal, keeps its window; chains that have ended are counted in it.
+  /// From now on measures the chains of this model, also those whose messages are on their way. A
+  /// chain that was measured before, through the same callbacks to the same goal, keeps its window.
   /// Does nothing if the model has the structure of the one before, unless `others` run what is
   /// called the same in it.
   void replace(const model::Model& model, const execution::Database& database, bool others = false);
 
   /// Counts the chains that ended before this time.
   void follow_until(Instant time) {
+    followed_until_ = time;
     if (measurer_) measurer_->follow_until(time);
   }
+  /// Of each chain, how many instances have ended and wait for a sender to end.
+  [[nodiscard]] std::size_t waiting(std::size_t chain) const { return measurer_->waiting(chain); }
   /// Forgets the instances that ended before this time.
   void forget(Instant before) {
     for (ChainWindow& window : windows_) window.forget(before);
@@ -59,6 +60,21 @@ class MeasuredChains final : public execution::Observer {
 
  private:
   CompletionListener completed_;
+  /// At most so many instances are remembered for the next model.
+  static constexpr std::size_t most_recent = std::size_t{1} << 15;
+
+  /// Whether the end of a chain that was measured by the former model, too, was reported then.
+  [[nodiscard]] bool was_reported(std::size_t chain, execution::InstanceId end,
+                                  Instant completion) const;
+
+  /// The newest instances, in the order of their ends: a new measurer begins with them.
+  std::deque<execution::CallbackInstance> recent_;
+  Instant followed_until_{};
+  /// When the last instance ended that the former measurer saw, the ends that it had not reported,
+  /// and by chain whether it measured it.
+  Instant replaced_{};
+  std::set<execution::InstanceId> unreported_;
+  std::vector<bool> was_measured_;
   /// The measurer refers to it.
   std::unique_ptr<const model::Model> model_ = std::make_unique<const model::Model>();
   std::unique_ptr<flow::Measurer> measurer_;

@@ -119,6 +119,11 @@ class Monitor {
   /// Changes when objects appear, callbacks run for the first time, or programs end.
   [[nodiscard]] std::uint64_t structure() const;
   [[nodiscard]] const std::vector<ChainWindow>& chains() const { return chains_.windows(); }
+  /// Of a chain, how many instances have ended and wait for the callback that sent a message.
+  [[nodiscard]] std::size_t waiting(std::size_t chain) const { return chains_.waiting(chain); }
+  /// The chains that ended before this time are measured, those that wait aside. It is a little
+  /// before now(), so that what has happened is known.
+  [[nodiscard]] Instant followed_until() const;
   [[nodiscard]] const std::vector<Alert>& alerts() const { return alerts_.present(); }
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] const execution::Pass& pass() const { return pass_; }

@@ -8,6 +8,7 @@
 
 #include "takt/events/threads.hpp"
 #include "takt/execution/observer.hpp"
+#include "takt/flow/measurement.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::live {
@@ -19,6 +20,8 @@ class ChainWindow {
   static constexpr std::size_t most = 20'000;
 
   void add(Instant completion, Duration latency);
+  /// An instance that ended, and whose latency stays unknown.
+  void add_unfollowed(Instant completion, flow::UnfollowedEnd::Reason reason);
   /// Forgets the instances that ended before this time.
   void forget(Instant before);
 
@@ -27,6 +30,11 @@ class ChainWindow {
     Duration p50{};
     Duration p99{};
     Duration max{};
+    /// How many took longer than the goal.
+    std::size_t missed = 0;
+    /// How many more have ended and could not be followed.
+    std::size_t sender_unknown = 0;
+    std::size_t sender_not_ended = 0;
   };
   /// O(n).
   [[nodiscard]] Figures figures() const;
@@ -44,7 +52,13 @@ class ChainWindow {
     Instant completion;
     Duration latency{};
   };
+  struct Unfollowed {
+    Instant completion;
+    flow::UnfollowedEnd::Reason reason{};
+  };
+  /// In the order of their ends.
   std::deque<Entry> entries_;
+  std::deque<Unfollowed> unfollowed_;
   std::uint64_t total_ = 0;
   std::uint64_t missed_ = 0;
   Duration worst_{};
