@@ -20,8 +20,10 @@ _ROWS = 24
 _GAP = "  "
 _STYLES = {"bold": 1, "dim": 2, "italic": 3, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _RESET = "\x1b[0m"
-_BREAKS = re.compile(r"(?=[ \n])|(?<=[^ \n])(?=/)")
-"""Where a line may be broken: at a space, and before a part of a name like /camera/image."""
+_BREAKS = re.compile(r"(?=[ \n])(?!(?<=\d) (?:ns|µs|ms|s)\b)|(?<=[^ \n(])(?=/)")
+"""Where a line may be broken: at a space, but not before the unit of a time, and before a part of a
+name like /camera/image.
+"""
 _SEQUENCE = re.compile(r"\x1b\[\d+m")
 
 

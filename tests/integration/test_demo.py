@@ -1,4 +1,8 @@
-"""The real demo: its statements held against what it recorded, and its advice carried out."""
+"""The real demo: its statements held against what it recorded, and its advice carried out.
+
+TAKT_DEMO_RUNS names folders, as PATH does, of demos that ran before: these are examined instead of
+one that the tests run. Each has the folder `out` that --output named, and the file `stdout`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,13 +63,116 @@ class Demo:
         return {name: values for name, *values in cells}
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+RUNS = [Path(run) for run in os.environ.get("TAKT_DEMO_RUNS", "").split(os.pathsep) if run]
+
+
+TO_EXAMINE: list[Path | None] = [*RUNS] or [None]
+
+
+@pytest.fixture(scope="module", params=TO_EXAMINE, ids=str)
+def demo(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    if request.param is not None:
+        return Demo(request.param / "out", (request.param / "stdout").read_text())
     output = tmp_path_factory.mktemp("demo") / "out"
     command = [*TAKT, "demo", "--duration", f"{SECONDS:g}", "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return Demo(output, done.stdout)
+
+
+TIME = r"[\d.]+ (?:ns|µs|ms|s)"
+STATEMENTS = [
+    r"Delivery robot: 5 nodes of ROS 2 in 2 processes, on rcl and Fast DDS\.",
+    r"Its goals: pilot \(/camera → /detector → /planner → /motor\) within 200 ms\.",
+    rf"pilot: (?:none|\d+) of \d+ messages? took longer than 200 ms\. The longest took {TIME}\.",
+    r"pilot: \d+ more did not get to the end: [^.]*\.",
+    r"pilot: none of \d+ messages? got to the end after start-up: [^.]*\.",
+    rf"{TIME} of {TIME}: \S+ waited in its executor(?:, {TIME} of it behind [^.]*)?\.",
+    rf"{TIME} of {TIME}: the message to \S+ was in transport\.",
+    rf"pilot: {TIME} is above the bound, {TIME}, which counts on a processor for each executor\. "
+    r"Nothing guarantees one\.",
+    rf"pilot: {TIME} is above the bound, {TIME}, which rests on this: (?:[^.]|\.\d)*\.",
+    rf"pilot: {TIME} is above the bound, {TIME}: the host of this virtual machine took "
+    r"(?:[^.]|\.\d)*\.",
+    rf"Messages took up to {TIME} here, as receivers without a processor seem to get them late\. "
+    r"What follows counts on 20 ms at most, and is then checked\.",
+    rf"An executor of its own for /map_saver\. pilot then takes at most {TIME}, within 200 ms, if "
+    rf"each executor has a processor whenever it needs one\. Its bound now: {TIME}\.",
+    rf"So that it does not depend on that, takt budget finds reservations: (?:\w+ {TIME} in every "
+    rf"{TIME}[,;] )+\d+ % of one core, of \d+ cores?\.",
+    rf"With room for callbacks that run \d+ %(?: and {TIME})? longer than recorded, and messages "
+    rf"that take up to {TIME}: pilot takes at most {TIME}\.",
+    r"takt budget finds no reservations of processor time that guarantee the goals, by what was "
+    r"recorded here\.",
+    rf"pilot: within the {TIME} that were computed(?:, (?:though they do not allow for this|which "
+    r"rests on this): (?:[^.]|\.\d)*|, as long as executors get processors)?\.",
+    rf"By the default scheduler, pilot: beside \d+ processes \d+ of \d+ late(?:; beside \d+ "
+    rf"processes \d+ of \d+ late)*\. The longest took {TIME}\.",
+    r"So this machine serves the robot in time beside \d+ processes, too; nothing guarantees that "
+    r"it goes on\.",
+    rf"Under takt manage, pilot: (?:none|\d+) of \d+ messages? late in {TIME} beside \d+ "
+    rf"processes\. The longest took {TIME}\.",
+    r"\d+ more messages? arrived and could not be followed: [^.]*\.",
+    rf"It was guaranteed all the time: at most {TIME}\.",
+    rf"That is {TIME} above the {TIME} that was guaranteed: (?:[^.]|\.\d)*\.",
+    r"It was not guaranteed all the time: (?:[^.]|\.\d)*\.",
+    r"\d+ of the late messages came while it was guaranteed(?:[^.]|\.\d)*\.",
+    r"Look at it: open \S+/report\.html",
+    r"Recordings, models and figures: \S+",
+    r"Your own robot \(goals\.yaml: as \S+/goals\.yaml, with its names\):",
+    r"\S+takt record -o run1 --duration 20 -- ros2 launch my_robot bringup\.launch\.py",
+    r"\S+takt latency run1 --goals goals\.yaml",
+    r"sudo \S+takt manage --goals goals\.yaml -- ros2 launch my_robot bringup\.launch\.py",
+    rf"(?:as it is|as proposed|beside a load, by default|beside a load, takt manage) \d+ \d+ "
+    rf"(?:–|{TIME}) (?:–|{TIME})",
+]
+"""What the demo may say on a machine of root's. The tests below hold all of it against something
+else, but for the cause that is given where a guarantee did not hold."""
+
+
+def test_it_says_nothing_that_is_not_examined(
+    demo: Demo, record_property: Callable[[str, object], None]
+) -> None:
+    titles = r"^pilot, within 200 ms .*$|^\d\. .*$"
+    left = " ".join(re.sub(titles, "", demo.said, flags=re.M).split())
+    found = 0
+    for statement in STATEMENTS:
+        left, number = re.subn(statement, "", left)
+        found += number
+    assert not left.strip()
+    record_property("statements", found)
+    assert found > 15
+
+
+def test_the_robot_is_the_one_that_was_recorded(demo: Demo) -> None:
+    command = [*TAKT, "info", str(demo.output / "before" / "trace"), "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    recorded = json.loads(done.stdout)
+    assert {node["name"] for node in recorded["nodes"]} >= {
+        "/camera",
+        "/detector",
+        "/planner",
+        "/motor",
+        "/map_saver",
+    }
+    assert len(recorded["processes"]) == 2
+
+
+def test_an_exceeded_bound_is_that_of_the_analysis(demo: Demo) -> None:
+    for folder, title in (("before", "Why?"), ("after", "Done, and recorded again")):
+        longest = chain_of(demo.document(f"{folder}/measurement"))["max"] or 0
+        bound = chain_of(demo.document(f"{folder}/bounds"))["bound"]
+        said = f"pilot: {duration(longest)} is above the bound, {duration(bound)}"
+        assert (said in demo.chapter(title)) == (longest > bound)
+
+
+def test_the_rows_are_the_figures_of_the_recordings(demo: Demo) -> None:
+    for folder, title in (("before", "as it is"), ("after", "as proposed")):
+        late, number, longest = figures(
+            demo.chapter("Is it late?" if folder == "before" else "Done, and recorded again")
+        )
+        bound = duration(chain_of(demo.document(f"{folder}/bounds"))["bound"])
+        assert demo.rows()[title] == [str(number), str(late), longest, bound]
 
 
 def chain_of(document: Json) -> Json:
@@ -74,6 +182,8 @@ def chain_of(document: Json) -> Json:
 
 def figures(text: str) -> tuple[int, int, str]:
     """The late messages, all of them, and the longest latency, of a sentence on lateness."""
+    if re.match(r"pilot: none of \d+ messages? got to the end after start-up: ", text):
+        return 0, 0, "–"
     found = re.search(
         r"pilot: (none|\d+) of (\d+) messages? took longer than 200 ms\. The longest took "
         r"([\d.]+ \S+)\.",
@@ -98,7 +208,10 @@ def test_lateness_is_that_of_the_messages_themselves(demo: Demo, folder: str, ti
     (camera,) = (of_node[one] for one in of_node if "camera" in one)
     (motor,) = (of_node[one] for one in of_node if "motor" in one)
     around = camera["max"] + motor["max"]
-    assert 0 < number <= len(followed)
+    assert number <= len(followed)
+    if number == 0:
+        assert chain_of(measured)["count"] == 0
+        return
     followed = followed[-number:]  # what a system does while it starts is not measured
     assert max(followed) <= chain_of(measured)["max"] + around
     assert chain_of(measured)["max"] <= max(followed) + around
@@ -107,8 +220,9 @@ def test_lateness_is_that_of_the_messages_themselves(demo: Demo, folder: str, ti
 
 
 def test_the_planted_problem_is_seen_and_explained(demo: Demo) -> None:
-    late, _, _ = figures(demo.chapter("Is it late?"))
-    assert late > 0  # a map takes 400 ms, an image comes every 100 ms, and the goal is 200 ms
+    late, number, _ = figures(demo.chapter("Is it late?"))
+    # A map takes 400 ms, an image comes every 100 ms, and the goal is 200 ms.
+    assert late > 0 or number == 0
     assert "/map_saver" in demo.chapter("Why?")
     assert "An executor of its own for /map_saver." in demo.chapter("What helps?")
 

@@ -345,6 +345,17 @@ def test_late_messages_are_counted_by_the_goal() -> None:
     assert "stop: 3 more did not get to the end: it was lost." in said(lost)
 
 
+def test_messages_of_which_none_arrives_are_not_said_to_be_in_time() -> None:
+    one = recorded()
+    chain = one.evaluation.model.chains[0]
+    unfinished = {chain.id: {"its message was lost": 72}}
+    none = replace(one, latencies={chain.id: []}, unfinished=unfinished)
+    (said,) = sentences.lateness(none, chain)
+    assert said == (
+        "stop: none of 72 messages got to the end after start-up: their messages were lost."
+    )
+
+
 def test_a_kept_bound_is_said_to_be_kept() -> None:
     said = list(sentences.kept(recorded()))
     assert said == ["stop: within the 64 ms that were computed."]

@@ -52,7 +52,8 @@ class Story:
         chain = self._chain = before.latest()
         self._chapter("Is it late?")
         self._tell(*sentences.lateness(before, chain))
-        self._chapter("Why?" if before.late(chain) else "Where does its time go?")
+        in_time = before.latencies[chain.id] and not before.late(chain)
+        self._chapter("Where does its time go?" if in_time else "Why?")
         self._tell(before.why(chain), *sentences.above_its_bound(before))
 
     def improve(self) -> None:

@@ -42,6 +42,12 @@ def robot(model: Json) -> str:
 def lateness(recorded: Recorded, chain: Chain) -> Iterator[str]:
     """Whether the chain is late."""
     latencies, goal = recorded.latencies[chain.id], duration(chain.goal)
+    unfinished = recorded.unfinished[chain.id]
+    if not latencies and unfinished:
+        number = count(sum(unfinished.values()), "message")
+        reasons = "; ".join(map(_of_several, unfinished))
+        yield f"{chain.id}: none of {number} got to the end after start-up: {reasons}."
+        return
     if latencies:
         late, number = recorded.late(chain) or "none", count(len(latencies), "message")
         yield (
@@ -50,8 +56,14 @@ def lateness(recorded: Recorded, chain: Chain) -> Iterator[str]:
         )
     else:
         yield f"{chain.id}: no message was followed from end to end."
-    for reason, number_of_it in recorded.unfinished[chain.id].items():
-        yield f"{chain.id}: {number_of_it} more did not get to the end: {reason}."
+    for reason, number_of_it in unfinished.items():
+        said = _of_several(reason) if number_of_it > 1 else reason
+        yield f"{chain.id}: {number_of_it} more did not get to the end: {said}."
+
+
+def _of_several(reason: str) -> str:
+    """Why several instances did not get to the end, where the reason is that of one."""
+    return reason.replace("its message was", "their messages were")
 
 
 def above_its_bound(recorded: Recorded) -> Iterator[str]:
