@@ -14,6 +14,7 @@
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/model/names.hpp"
+#include "takt/model/prompt_delay.hpp"
 #include "takt/model/trigger_order.hpp"
 
 namespace takt::synthesis {
@@ -596,7 +597,12 @@ LongestDelay Builder::delay(const EdgeObservation& edge, const model::Callback& 
     return {.longest = Duration(0)};
   }
   LongestDelay visible = alone ? edge.longest_visible_alone : edge.longest_visible;
-  visible.longest = in_range(visible.longest.value_or(edge.shortest));
+  // Where only delays to prompt threads count and there was none, even the shortest one may have
+  // been that of a receiver which waited for a processor.
+  const bool assumes = observations_.observing().prompt != nullptr;
+  const Duration shortest =
+      assumes ? std::min<Duration>(edge.shortest, model::prompt_delay) : edge.shortest;
+  visible.longest = in_range(visible.longest.value_or(shortest));
   return visible;
 }
 

@@ -254,14 +254,14 @@ TEST_F(Pipeline, AMessageThatCameBeforeItsSenderEndedHasNoDelay) {
   EXPECT_EQ(model_of(scenario).edges[0].delay, Duration(0));
 }
 
-/// Messages that take 7, 0.04 and 0.9 ms to a thread that waits for them.
-class Delays : public Pipeline {
+/// Messages that take so many microseconds to a thread that waits for them.
+class Messages : public Pipeline {
  protected:
   std::vector<Instant> times;
   PromptThreads prompt;
 
-  Delays() {
-    for (const std::int64_t delay : {7'000, 40, 900}) {
+  void take(const std::vector<std::int64_t>& delays) {
+    for (const std::int64_t delay : delays) {
       scenario.now += 10'000;
       times.emplace_back(std::chrono::microseconds(scenario.now));
       scenario.add(second, EventType::rclcpp_executor_wait_for_work, {0});
@@ -273,6 +273,19 @@ class Delays : public Pipeline {
     }
   }
 };
+
+class Delays : public Messages {
+ protected:
+  Delays() { take({7'000, 40, 900}); }
+};
+
+/// The thread had to wait for a processor each time.
+TEST_F(Messages, AreNotTakenForSlowWhileNobodyIsPrompt) {
+  take({107'000, 140'000, 120'000});
+  EXPECT_EQ(model_of(scenario, {}, {.prompt = &prompt}).edges[0].delay,
+            std::chrono::milliseconds(20));
+  EXPECT_EQ(model_of(scenario).edges[0].delay, std::chrono::milliseconds(140));
+}
 
 TEST_F(Delays, CountWhileTheReceiverIsPrompt) {
   prompt.add(second.thread, times[1]);

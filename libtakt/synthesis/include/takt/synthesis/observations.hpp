@@ -35,8 +35,8 @@ struct Observing {
   /// Execution times of long ago lose their weight. None: the largest of all counts.
   std::optional<Aging> aging{};
   /// Only delays of messages count that these threads took while they were prompt. For other
-  /// messages the shortest time from sending to taking counts. Null: every delay counts. Outlives
-  /// the observations.
+  /// messages the shortest time from sending to taking counts, model::prompt_delay at most. Null:
+  /// every delay counts. Outlives the observations.
   const PromptThreads* prompt = nullptr;
 };
 
