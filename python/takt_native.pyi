@@ -34,6 +34,10 @@ def serves(text: str, source: str, cores: list[int], capacity: float) -> bool: .
 def advise(
     text: str, source: str, analysis: str, cores: list[int], capacity: float, effort: int
 ) -> str: ...
+def own_executors(text: str, source: str, chain: str, analysis: str) -> str: ...
+
+PROMPT: int
+"""Nanoseconds that a message takes at most to a thread that gets a processor when it needs one."""
 
 class Analyzer:
     """A model that is analysed again after each change, as far as the change reaches."""

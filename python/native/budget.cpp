@@ -4,6 +4,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,10 +19,12 @@
 #include "takt/budget/best_period.hpp"
 #include "takt/budget/change.hpp"
 #include "takt/budget/document.hpp"
+#include "takt/budget/own_executor.hpp"
 #include "takt/budget/search.hpp"
 #include "takt/budget/sensitivity.hpp"
 #include "takt/linux/admission.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/prompt_delay.hpp"
 
 namespace takt::native {
 
@@ -66,6 +70,17 @@ std::string advise(const std::string& text, const std::string& source, const std
   return budget::to_json(request.model, budget::advise(request.model, options));
 }
 
+std::string own_executors(const std::string& text, const std::string& source,
+                          const std::string& chain, const std::string& analysis) {
+  const AnalysisRequest request(text, source, analysis);
+  const auto& chains = request.model.chains;
+  const auto found = std::ranges::find(chains, chain, &model::Chain::id);
+  if (found == chains.end()) throw InputError(source + ": has no chain " + chain);
+  const auto index = static_cast<std::size_t>(found - chains.begin());
+  return budget::to_json(request.model,
+                         budget::own_executors(request.model, index, request.options));
+}
+
 }  // namespace
 
 void bind_budget(nanobind::module_& module) {
@@ -104,9 +119,19 @@ void bind_budget(nanobind::module_& module) {
       nanobind::call_guard<nanobind::gil_scoped_release>(),
       "What would guarantee the missed goals of a takt/model document on these cores\n"
       "(takt/budget/advice.hpp), found in about `effort` steps. Returns a JSON object with\n"
-      "`changes` as change() takes them, `reservations` (whether those of budget() are the\n"
-      "proposal), and `remedies`, each with `chain`, `by`, `changes` (how many) and `bound`.\n"
+      "`changes` as change() takes them, `wishes` (how many of the first cannot be made at once,\n"
+      "where reservations are proposed), `reservations` (whether those of budget() for the model\n"
+      "with the changes are the proposal), and `remedies`, each with `chain`, `by`, `changes` (how "
+      "many) and `bound`.\n"
       "Raises InputError.");
+  module.def("own_executors", &own_executors, "text"_a, "source"_a, "chain"_a, "analysis"_a,
+             nanobind::call_guard<nanobind::gil_scoped_release>(),
+             "The executors of their own for one callback that lower the bound of a chain of a "
+             "takt/model\n"
+             "document, the lowest first: a JSON list of objects with `change`, as change() takes "
+             "it, and\n"
+             "`bound`. Raises InputError.");
+  module.attr("PROMPT") = std::chrono::nanoseconds(model::prompt_delay).count();
 }
 
 }  // namespace takt::native

@@ -100,6 +100,16 @@ def advise(model_text: str, source: str, analysis: str, available: Processors, e
     return _document(found)
 
 
+def own_executors(
+    model_text: str, source: str, chain: str, analysis: str = DEFAULT_ANALYSIS
+) -> list[Json]:
+    """The executors of their own that lower a chain's bound, as takt_native.own_executors()
+    describes them. Raises takt_native.InputError.
+    """
+    found: list[Json] = json.loads(takt_native.own_executors(model_text, source, chain, analysis))
+    return found
+
+
 def sensitivity(model_text: str, source: str, analysis: str = DEFAULT_ANALYSIS) -> Json:
     """How far a model is from missing a goal (`takt/sensitivity`). Raises
     takt_native.InputError.

@@ -55,18 +55,19 @@ class Advice:
         if not self.processors.of:
             given += ["--cores", str(self.processors.cores)]
         before = [what_if] if what_if else []
+        changes = [*before, *self.changes]
+        changed = ["--what-if", ", ".join(changes)] if changes else []
         if self.reservations:
-            changed = ["--what-if", *before] if before else []
             return [["takt", "budget", *given, *changed, "-o", "better.json"]]
-        if self.changes:
-            return [["takt", "analyze", *given, "--what-if", ", ".join([*before, *self.changes])]]
-        return []
+        return [["takt", "analyze", *given, *changed]] if self.changes else []
 
     def lines(
         self, paths: Sequence[str], goals: str | None, analysis: str, what_if: str | None = None
     ) -> list[str]:
         """The same as lines for people."""
         about = "these reservations" if self.reservations else "these changes"
+        if self.reservations and self.changes:
+            about = "these changes and reservations"
         return [
             f"takt: {about}, checked for {self.processors.text}: {shlex.join(command)}"
             for command in self.commands(paths, goals, analysis, what_if)
@@ -109,7 +110,10 @@ def find(
             )
         guaranteed = f"guaranteed, with a bound of {duration(remedy['bound'])},"
         if remedy["by"] == "reservations":
-            return f"{guaranteed} by the reservations of takt budget for {available.text}"
+            wishes, made = changes[: found["wishes"]], changes[found["wishes"] :]
+            wish = f" if this held: {shlex.quote(', '.join(wishes))}," if wishes else ""
+            own = f" by {shlex.quote(', '.join(made))} and" if made else " by"
+            return f"{guaranteed}{wish}{own} the reservations of takt budget for {available.text}"
         made = changes[: remedy["changes"]]
         quoted = shlex.quote(", ".join(made))
         if remedy["by"] == "wishes":

@@ -24,10 +24,12 @@ def advised(model: dict[str, Any]) -> str | None:
     judged = verdict.judge(evaluation.model, evaluation.bounds, None)
     advice = remedies.find(text, evaluation.model, judged)
     assert advice.processors.cores == len(os.sched_getaffinity(0))
+    if advice.changes:
+        text = inputs.ModelText(pipeline.change(*text, ", ".join(advice.changes)), text.source)
     if advice.reservations:
         available = processors.find({})
         return pipeline.budget(*text, analysis=pipeline.DEFAULT_ANALYSIS, available=available)[1]
-    return pipeline.change(*text, ", ".join(advice.changes)) if advice.changes else None
+    return text.text if advice.changes else None
 
 
 def assert_admitted(text: str, path: Path) -> None:

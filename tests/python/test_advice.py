@@ -37,7 +37,8 @@ CHANGES = re.compile(
     r"which takt analyze --what-if shows"
 )
 RESERVATIONS = re.compile(
-    r"guaranteed, with a bound of (?P<bound>\S+ \S+), by the reservations of takt budget for .+"
+    r"guaranteed, with a bound of (?P<bound>\S+ \S+),(?: if this held: (?P<held>.+),)? "
+    r"by (?:(?P<made>.+) and )?the reservations of takt budget for .+"
 )
 NOTHING = "nothing that was tried guarantees it"
 
@@ -127,9 +128,13 @@ def carry_out(terminal: Terminal, path: Path, cores: int) -> Counter[str]:
             bounds = terminal.document("analyze", path, "--what-if", changes)["chains"]
             changed_any = True
         elif (by := RESERVATIONS.fullmatch(remedy)) is not None:
-            found["reservations"] += 1
+            given = [
+                one for words in (by["held"], by["made"]) if words for one in shlex.split(words)
+            ]
+            found["changes and reservations" if given else "reservations"] += 1
             if planned is None:
-                planned = terminal.document("budget", path, *options, "-o", better)
+                changed = ("--what-if", ", ".join(given)) if given else ()
+                planned = terminal.document("budget", path, *options, *changed, "-o", better)
             text = better.read_text()
             bounds = terminal.document("analyze", better)["chains"]
         else:

@@ -12,10 +12,12 @@
 #include "chains_by_rank.hpp"
 #include "cheapest_change.hpp"
 #include "outliers.hpp"
+#include "own_executors.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/budget/admission.hpp"
+#include "takt/model/prompt_delay.hpp"
 
 namespace takt::budget {
 
@@ -61,7 +63,11 @@ class Adviser {
     }
     advice_.outliers = find_outliers(given_, bounds_, options_.analysis, spending_);
     for (Advice::Remedy& remedy : advice_.remedies) change_for(remedy);
-    if (unsolved() > 0 || new_budgets_ > 1) try_reservations();
+    if (!missed().empty() || new_budgets_ > 1) try_reservations(given_, {});
+    if (!advice_.reservations && !missed().empty()) try_own_executors(given_, {});
+    if (!advice_.reservations && !missed().empty() && !wish_for_faster_messages(missed())) {
+      try_prompt_messages();
+    }
     if (!advice_.reservations) wish();
     advice_.analyses = spending_.analyses;
     return std::move(advice_);
@@ -77,9 +83,13 @@ class Adviser {
   [[nodiscard]] bool is_met(std::size_t chain) const {
     return bounds_.chains[chain].met().value_or(true);
   }
-  [[nodiscard]] std::size_t unsolved() const {
-    return static_cast<std::size_t>(
-        std::ranges::count(advice_.remedies, By::nothing, &Advice::Remedy::by));
+  /// The chains for which there is no remedy yet, the most important first.
+  [[nodiscard]] std::vector<std::size_t> missed() const {
+    std::vector<std::size_t> chains;
+    for (const Advice::Remedy& remedy : advice_.remedies) {
+      if (remedy.by == By::nothing) chains.push_back(remedy.chain);
+    }
+    return chains;
   }
 
   /// Whether a person who types the change gets this one.
@@ -117,11 +127,14 @@ class Adviser {
     if (is_met(remedy.chain)) solve(remedy, By::changes);
   }
 
-  void try_reservations() {
-    options_.effort = spending_.left;
-    auto plan = search(given_, options_);
+  /// Makes reservations for a model, which is the given one with some changes, the proposal if they
+  /// are worth more than the changes so far.
+  void try_reservations(const model::Model& model, std::vector<std::string> changes) {
+    options_.effort = std::max<std::int64_t>(spending_.left, 0);
+    auto plan = search(model, options_);
     if (!plan) return;
     spending_.analyses += plan->analyses;
+    spending_.left -= plan->steps;
     const auto guaranteed = [&](std::size_t chain) {
       const auto found = std::ranges::find(plan->chains, chain, &ChainPlan::chain);
       return found != plan->chains.end() && found->state == ChainPlan::State::guaranteed;
@@ -139,18 +152,44 @@ class Adviser {
       remedy = {.chain = remedy.chain};
       if (!guaranteed(remedy.chain)) continue;
       remedy.by = By::reservations;
+      remedy.changes = changes.size();
       remedy.bound = std::ranges::find(plan->chains, remedy.chain, &ChainPlan::chain)->bound;
     }
-    advice_.changes.clear();
+    advice_.changes = std::move(changes);
     advice_.reservations = *std::move(plan);
+  }
+
+  /// Looks for reservations as if no message took longer than prompt_delay.
+  void try_prompt_messages() {
+    if (spending_.is_over() || longest_delay(given_) <= model::prompt_delay) return;
+    model::Model model = given_;
+    const Change faster = LongestDelay{model::prompt_delay};
+    if (!budget::apply(faster, model)) return;
+    const std::vector<std::string> wishes{to_string(faster, given_)};
+    try_reservations(model, wishes);
+    if (!advice_.reservations) try_own_executors(model, wishes);
+    if (advice_.reservations) advice_.wishes = wishes.size();
+  }
+
+  /// Looks for reservations and an executor of its own for one callback, for the given model with
+  /// changes that were made before.
+  void try_own_executors(const model::Model& model, const std::vector<std::string>& before) {
+    if (spending_.is_over()) return;
+    const std::size_t chain = missed().front();
+    for (const OwnExecutor& own : own_executors(model, chain, options_.analysis, spending_)) {
+      model::Model changed = model;
+      if (spending_.is_over() || !budget::apply(own.change, changed)) return;
+      std::vector<std::string> changes = before;
+      changes.push_back(to_string(Change{own.change}, model));
+      try_reservations(changed, std::move(changes));
+      if (advice_.reservations) return;
+    }
   }
 
   /// Looks for wishes for all goals that are missed still, else for fewer, the most important ones.
   void wish() {
-    std::vector<std::size_t> chains;
-    for (const Advice::Remedy& remedy : advice_.remedies) {
-      if (remedy.by == By::nothing) chains.push_back(remedy.chain);
-    }
+    std::vector<std::size_t> chains = missed();
+    std::erase_if(chains, [this](std::size_t chain) { return is_met(chain); });
     while (!chains.empty() && !wish_for_faster_messages(chains) &&
            !wish_for_shorter_callbacks(chains)) {
       chains.pop_back();
@@ -247,6 +286,7 @@ Advice advise(const model::Model& model, Options options) {
 std::string to_json(const model::Model& model, const Advice& advice) {
   using Json = nlohmann::ordered_json;
   Json document{{"changes", advice.changes},
+                {"wishes", advice.wishes},
                 {"reservations", advice.reservations.has_value()},
                 {"remedies", Json::array()},
                 {"analyses", advice.analyses}};

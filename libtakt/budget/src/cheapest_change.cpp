@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bisection.hpp"
+#include "own_executors.hpp"
 #include "planner.hpp"
 #include "takt/analysis/analyzer.hpp"
 #include "takt/budget/admission.hpp"
@@ -174,12 +175,9 @@ class ChangeSearch {
   }
 
   void try_splits() {
-    for (const CallbackIndex callback : callbacks_) {
-      const auto stays = [&](CallbackIndex other) {
-        return other != callback && model_[other].executor == model_[callback].executor;
-      };
-      if (std::ranges::none_of(callbacks_, stays)) continue;
-      attempt(Split{.of = model_[callback].id, .callbacks = {callback}});
+    for (OwnExecutor& own : own_executors(model_, chain_, options_.analysis, spending_)) {
+      attempt(std::move(own.change));
+      if (best_) return;  // the others have larger bounds
     }
   }
 

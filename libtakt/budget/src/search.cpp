@@ -49,6 +49,7 @@ ReservationPlan plan(const model::Model& model, const Options& options) {
                            .bound = bounds.chains[chains[i]].bound});
   }
   plan.analyses = planner.analyses() + 1;
+  plan.steps = planner.steps() + bounds.steps;
   return plan;
 }
 

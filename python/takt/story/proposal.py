@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import takt_native
 from takt import pipeline, processors
-from takt.assumptions import influencing
 from takt.documents import Bounds, Callback, Chain, Model
 from takt.inputs import ModelText
 from takt.names import labels
@@ -17,7 +15,7 @@ from takt.names import labels
 Json = dict[str, Any]
 
 
-PROMPT = 20_000_000
+PROMPT = takt_native.PROMPT
 """Nanoseconds that a message takes at most to a receiver that runs; whether it does is checked in
 the next recording.
 """
@@ -53,33 +51,18 @@ def prompt(model: ModelText) -> ModelText:
 
 
 def find(model: ModelText, chain: Chain) -> Proposal | None:
-    """The executor of its own for one callback that lowers the chain's bound most. None: there is
-    no such callback, or the bound is within the goal.
+    """The executor of its own for one callback that lowers the chain's bound most, as takt latency
+    advises it. None: there is no such callback, or the bound is within the goal.
     """
     before, goal = bound_of(model, chain), chain.goal or 0
     if before is not None and before <= goal:
         return None
-    names = labels(model.parsed().callbacks)
-    found = (
-        Proposal(change, f"an executor of its own for {names[moved.id]}", before, bound, goal)
-        for moved, change, bound in _splits(model, chain)
-        if before is None or bound < before
-    )
-    return min(found, key=lambda one: one.bound, default=None)
-
-
-def _splits(model: ModelText, chain: Chain) -> Iterator[tuple[Callback, str, int]]:
-    """Each callback that could get an executor of its own, with the chain's bound then."""
-    callbacks = model.parsed().callbacks
-    involved = influencing(model.parsed(), chain.callbacks)
-    together = Counter(callback.executor for callback in callbacks)
-    for callback in callbacks:
-        if callback.executor not in involved or together[callback.executor] == 1:
-            continue
-        change = f"split({callback.id})"
-        changed = ModelText(pipeline.change(*model, change), model.source)
-        if (bound := bound_of(changed, chain)) is not None:
-            yield callback, change, bound
+    found = pipeline.own_executors(*model, chain.id)
+    if not found:
+        return None
+    change, bound = found[0]["change"], found[0]["bound"]
+    name = labels(model.parsed().callbacks)[change.removeprefix("split(").removesuffix(")")]
+    return Proposal(change, f"an executor of its own for {name}", before, bound, goal)
 
 
 def bound_of(model: ModelText, chain: Chain) -> int | None:

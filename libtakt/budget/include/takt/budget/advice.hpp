@@ -22,7 +22,7 @@ struct Advice {
     changes,
     /// The same, but some of them ask for faster messages or shorter callbacks.
     wishes,
-    /// The reservations of the proposal.
+    /// The reservations of the proposal, and all of its changes.
     reservations,
     /// Nothing that was tried.
     nothing,
@@ -38,7 +38,10 @@ struct Advice {
 
   /// As with_changes() makes them, each in the model that the ones before have made.
   std::vector<std::string> changes;
-  /// All reservations together.
+  /// How many of the first changes ask for what a person cannot make at once, if reservations are
+  /// proposed.
+  std::size_t wishes = 0;
+  /// All reservations together, of the model with the changes.
   std::optional<ReservationPlan> reservations;
   /// For each goal that the model as it is misses, the most important first.
   std::vector<Remedy> remedies;
@@ -60,10 +63,14 @@ struct Advice {
 ///    search() does, for all chains together. They are the proposal if they guarantee all goals
 ///    that are met now, and a more important one of the missed goals than the changes do; if
 ///    several budgets were changed, also if they guarantee the same goals.
-/// 3. Else, for all goals that are missed still, or as many of the most important ones as it can,
-/// it
-///    limits the delays of messages. If that does not do, it shortens all callbacks that the chains
-///    depend on.
+/// 3. Else it looks for reservations for the model with an executor of its own for one callback,
+///    the one first that lowers the bound of the most important missed goal most (see
+///    own_executors()).
+/// 4. Else, for all goals that are missed still, it limits the delays of messages. If that does not
+///    do, it looks for reservations as in 2 and 3 with messages that take model::prompt_delay
+///    at most: those to threads that no reservation serves seem to take for as long as these wait.
+/// 5. Else it does as in 4 for as many of the most important goals as it can, or shortens all
+///    callbacks that their chains depend on.
 ///
 /// Before, it looks for single observations that make a bound (see Outlier).
 ///
@@ -71,7 +78,7 @@ struct Advice {
 /// more. `options.find_needs` is of no effect.
 [[nodiscard]] Advice advise(const model::Model& model, Options options = {});
 
-/// Advice on this model as a JSON object: `changes`, `reservations` (whether they are the
+/// Advice on this model as a JSON object: `changes`, `wishes`, `reservations` (whether they are the
 /// proposal), `analyses`, for each remedy in `remedies` its `chain`, `by`, `changes` and `bound`,
 /// and for each of `outliers` its `chain`, `change`, `value`, `at` and `bound`. Times in
 /// nanoseconds.

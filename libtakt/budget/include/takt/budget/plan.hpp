@@ -78,6 +78,8 @@ struct ReservationPlan {
   /// Analyses of the model that the search took, and its wall-clock time.
   std::size_t analyses = 0;
   double seconds = 0;
+  /// The steps of these analyses (see analysis::Options::effort), without those for needs.
+  std::int64_t steps = 0;
 
   /// Whether every chain that has a goal is guaranteed.
   [[nodiscard]] bool complete() const;
