@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
-import takt_export
 import takt_native
 from takt import console, files, losses, recording, trace
 
@@ -20,6 +19,8 @@ HAPPENED = "happened"
 
 def perfetto(traces: list[str], output: str) -> Json:
     """Writes a trace for ui.perfetto.dev. Returns the takt/info document."""
+    import takt_export  # the help of takt export does without
+
     with (
         console.progress("Writing the Perfetto trace") as progress,
         files.replacement(output) as temporary,
@@ -40,6 +41,8 @@ def csv(traces: list[str], output: str) -> Json:
 
 def left_out(info: Json) -> list[str]:
     """A line on the events that exports leave out, if there are any."""
+    import takt_export
+
     known = set(takt_export.event_names())
     unknown = {name: count for name, count in info["by_name"].items() if name not in known}
     if not unknown:

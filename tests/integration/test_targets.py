@@ -20,7 +20,7 @@ import pytest
 
 import short_calls
 from short_calls import Done, faults
-from takt import built, loopback
+from takt import built, cli, loopback
 
 # Thirty commands, one after the other.
 pytestmark = pytest.mark.timeout(1800)
@@ -126,6 +126,13 @@ def test_every_command_works_or_says_what_builds_the_part_that_it_lacks(
     assert (libraries["state"] == "ok") == (not absent)
 
     assert faults(tree.run, tmp_path, lambda line: part_that_lacks(line) in absent) == []
+
+
+def test_help_in_every_form_works(tree: Tree) -> None:
+    for arguments in (["completion", "zsh"], ["man"], *(["man", name] for name in cli.commands())):
+        done = tree.run(*arguments)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+        assert done.stdout
 
 
 def test_an_experiment_says_what_builds_its_program(tree: Tree) -> None:

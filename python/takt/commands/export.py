@@ -64,6 +64,7 @@ def export(
         raise UserError("-o -: name a file (perfetto, mcap) or a folder (parquet, csv)")
     if format_ is Format.MCAP:
         info = latency_series.write(traces, output, goals)
+        warnings = info["warnings"]
     else:
         write = {
             Format.PERFETTO: exports.perfetto,
@@ -71,7 +72,7 @@ def export(
             Format.CSV: exports.csv,
         }[format_]
         info = write(traces, output)
-    warnings = [*info["warnings"], *exports.left_out(info)]
+        warnings = [*info["warnings"], *exports.left_out(info)]
     for warning in warnings:
         console.say(f"takt: warning: {warning}")
     if json:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated
 
-import takt_design
-from takt import console, files
+from takt import built, console, files
 from takt.arguments import Option
 from takt.commands.model import summary
 from takt.errors import UserError
@@ -19,7 +18,19 @@ takt generate --seed 7 --everything                          with every feature 
 takt generate --seed 7 --feature join=80 --feature delay=0   with chances of single features
 """
 
-FEATURES = takt_design.model_features()
+
+def _features() -> list[tuple[str, str, int, int]]:
+    """Names, meanings, and usual and largest chances. Without takt_design, which the help does
+    without: none.
+    """
+    if built.find("takt_design") is None:
+        return []
+    import takt_design
+
+    return takt_design.model_features()
+
+
+FEATURES = _features()
 
 EVERYTHING = {name: chance for name, _, _, chance in FEATURES}
 TO_RUN = {"as_ros": 100}
@@ -67,6 +78,8 @@ def generate(
     Its times are those of robots: periods from 10 ms to 1 s. 'takt run' takes it, unless
     --everything or --feature as_ros=0 asks for more than ROS 2 has.
     """
+    import takt_design
+
     chances = dict(EVERYTHING if everything else TO_RUN)
     chances |= dict(map(_chance, feature or ()))
     text = takt_design.generate(
