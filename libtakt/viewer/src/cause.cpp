@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <utility>
 
@@ -11,8 +12,10 @@
 namespace takt::viewer {
 namespace {
 
-std::string milliseconds(Duration time) {
-  return fmt::format("{:.1f} ms", static_cast<double>(time.count()) / 1e6);
+std::string readable(Duration time) {
+  const auto nanoseconds = static_cast<double>(time.count());
+  return time < std::chrono::seconds{1} ? fmt::format("{:.1f} ms", nanoseconds / 1e6)
+                                        : fmt::format("{:.2f} s", nanoseconds / 1e9);
 }
 
 /// Names the entry of the longest time, and how many others there are.
@@ -50,7 +53,7 @@ std::string cause(const Recording& recording, const std::vector<Part>& parts,
       *std::ranges::max_element(sums, {}, [](const auto& entry) { return entry.second; });
   const std::string& own = names[static_cast<std::size_t>(path[key.second])];
   const std::string share =
-      fmt::format("{} of the worst instance's {}", milliseconds(sum), milliseconds(latency));
+      fmt::format("{} of the worst instance's {}", readable(sum), readable(latency));
   const auto& others = ahead[key];
   const bool by_actor = key.first == PartKind::preempted;
   const std::string other =
