@@ -55,7 +55,7 @@ class Option(_Declared):
 
 
 class Argument(_Declared):
-    """What is given without the name of an option."""
+    """A positional argument: its place on the command line says which one it is."""
 
 
 def command(name: str, function: Callable[..., None], epilog: str) -> click.Command:
@@ -117,7 +117,7 @@ class _Parameter:
         return (f"--{name}/--no-{name}" if self._kind is bool else f"--{name}",)
 
     def value(self, given: Any) -> Any:
-        """What the function is given for what click has read."""
+        """Turns the value that click has read into the one that the function takes."""
         if self._is_list:
             values = [self._kind(each) for each in given]
             return values or (None if self._default is None else [])

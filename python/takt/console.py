@@ -18,7 +18,7 @@ Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all, in any unit; 0 in all: not known."""
 
 _WIDTH = 80
-"""Of a terminal that does not say it."""
+"""The width of a line where the terminal's width is not known, in columns."""
 _ERASED = "\r\x1b[K"
 """Erases the terminal's line."""
 

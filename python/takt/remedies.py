@@ -1,4 +1,4 @@
-"""What would guarantee goals that are not guaranteed, in words and as commands to type.
+"""Remedies for goals that are not guaranteed, in words and as commands to type.
 
 libtakt finds it (takt/budget/advice.hpp): one proposal for all chains of a model, that holds
 together and that the processors admit.
@@ -35,7 +35,7 @@ class Advice:
     verdicts: list[Verdict]
     """All verdicts; those on goals that are missed or not guaranteed have their remedy."""
     processors: Processors
-    """What the proposal was checked for."""
+    """The processors for which the proposal was checked."""
     changes: tuple[str, ...] = ()
     """As `takt analyze --what-if` takes them."""
     reservations: bool = False
@@ -169,7 +169,7 @@ NOUNS = {
 
 
 def _outlier(found: dict[str, Any], verdict: Verdict, model: Model) -> Outlier:
-    """What the observation is and does, in words."""
+    """Describes the observation and its effect on the verdict."""
     kind, _, whose = found["change"].removeprefix("without(").removesuffix(")").partition(" of ")
     names = executor_labels(model) if kind == "overhead" else labels(model.callbacks)
     called = names.get(whose, whose)

@@ -16,7 +16,7 @@ PIPE_WIDTH = 160
 """The width of tables, in columns, when standard output is no terminal, or does not say its own."""
 
 _ROWS = 24
-"""The height of a terminal that does not say it."""
+"""The height of a page where the terminal's height is not known, in lines."""
 _GAP = "  "
 _STYLES = {"bold": 1, "dim": 2, "italic": 3, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _RESET = "\x1b[0m"

@@ -111,7 +111,7 @@ Reader = Callable[[Any], Any]
 
 
 class _Description(NamedTuple):
-    """What the annotations of a class say."""
+    """The fields of a document, as the annotations of its class declare them."""
 
     fields: dict[str, tuple[str, Reader]]
     """By the key in JSON: the attribute and what reads it."""

@@ -36,9 +36,9 @@ Duration rounded_up(Duration time) {
 
 /// The changes that one chain needs.
 ///
-/// What the chain would need if every executor had all that a core grants costs little to find, and
-/// nothing less can be enough. Whether it is enough, or what else is, a search on the changed model
-/// tells.
+/// They are found as if every executor had all that a core grants, because that is cheap and a
+/// lower bound: what does not suffice then never does. A search on the changed model says whether
+/// they suffice.
 class Remedies {
  public:
   /// The chain is the last and least important one of `chains`.

@@ -52,7 +52,7 @@ std::optional<std::vector<Duration>> times_at(const nlohmann::json& entry, const
   return times;
 }
 
-/// What of the model the entry is about, if the model still has the value.
+/// Finds the value of the model that the entry is about; nothing if the value has changed since.
 std::optional<Without> without(const model::Model& model, const nlohmann::json& entry,
                                Duration value) {
   const std::string of = text_at(entry, "of");

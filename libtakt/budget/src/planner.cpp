@@ -22,7 +22,8 @@ constexpr std::int64_t percent = 10;
 /// An executor whose budget might be lowered.
 struct Planner::Candidate {
   ExecutorIndex executor;
-  /// What lowering it cost when it was tried last. It costs more, the smaller the budgets are.
+  /// The cost of lowering it when it was tried last. A later try costs at least as much, because
+  /// budgets only become smaller.
   double cost = 0;
 };
 

@@ -36,7 +36,7 @@ std::optional<double> Rehearsal::play(const AnyBelief& first, const AnyVector& s
     worst = std::max(worst, error());
   }
   if (estimator_.mode() == Mode::linear) return worst;
-  // What is being loaded must be ready before the next beginning.
+  // The hand-over ends here, because restart() refuses while the nonlinear filter is being loaded.
   static_cast<void>(estimator_.load());
   static_cast<void>(estimator_.step(sample_));
   return worst;

@@ -102,7 +102,7 @@ class Values:
         """
 
     def _begun(self) -> Array:
-        """What is left of the first error, at most, along each direction."""
+        """The largest part of the first error that can remain now, along each direction."""
         return numpy.asarray(abs(self.costate) @ self.half_widths)
 
     def advance(self, with_inputs: Moves, count: int = 1) -> None:

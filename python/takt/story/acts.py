@@ -24,12 +24,13 @@ MOST_COLUMNS = 100
 
 AS_IT_IS, AS_PROPOSED = "as it is", "as proposed"
 BY_DEFAULT, MANAGED = "beside a load, by default", "beside a load, takt manage"
-"""What tables call the parts of the story."""
+"""The names of the acts in tables."""
 
 
 class Story:
-    """What was recorded and found so far. Each act tells its part on standard output, unless
-    `quiet`; what goes on is said on standard error.
+    """The story of one robot, act by act. It keeps recordings and proposals, because later acts
+    compare with them. Each act prints its part on standard output, unless `quiet`, and its progress
+    on standard error.
     """
 
     def __init__(self, robot: Model, seconds: float, output: Path, *, quiet: bool) -> None:

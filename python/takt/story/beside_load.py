@@ -47,7 +47,7 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Look:
-    """What the manager says of a chain at a moment."""
+    """The manager's state of one chain at one moment."""
 
     time: float
     """In seconds of CLOCK_MONOTONIC."""
@@ -70,7 +70,7 @@ class Look:
     """guaranteed, prepared, degraded or unmanaged."""
     reason: str
     bound: int | None
-    """What is promised, in nanoseconds."""
+    """The promised latency, in nanoseconds; None: none is promised."""
     stolen: float
     """Seconds for which the host of a virtual machine gave processors to others, since it began."""
 
@@ -85,7 +85,7 @@ class Run:
     chains: dict[str, list[Look]]
     """From the moment at which the load began, with at least `window` seconds at its last level."""
     afterwards: dict[str, Look]
-    """Of each chain, after the manager has decided once more, if that was waited for."""
+    """By chain, after the manager has decided once more; empty if nobody waited for that."""
 
     @property
     def processes(self) -> int:
@@ -123,7 +123,7 @@ class Fate:
     """Whether it was guaranteed all the time."""
     missed_though_promised: int
     why_not: tuple[str, ...]
-    """Where it was not guaranteed: the states, with their reasons."""
+    """The states other than guaranteed that it was in, with their reasons."""
     now: int | None
     """The bound by all that was seen, in nanoseconds; None: nothing is promised in the end."""
     stolen: float
@@ -156,8 +156,8 @@ class Fate:
 
 
 def levels(looks: Sequence[Look]) -> list[tuple[int, int, int]]:
-    """Of each level of the load: the processes, and how many messages were completed and missed
-    beside them; of the last level, within the window that ends it.
+    """Counts processes, completed messages and missed ones at each level of the load; at the last
+    level, within the window that ends it.
     """
     found = []
     for processes, group in itertools.groupby(looks, lambda look: look.processes):
@@ -233,7 +233,7 @@ def _run(robot: Json, wanted: dict[str, Goal], way: Way, loads: list[int], nodes
         watcher.wait_until(lambda: watcher.seen() >= SEEN, must=True)
         if way.managed:
             watcher.wait_until(watcher.guaranteed, must=False)
-            # What had waited before anything was promised is worked off.
+            # Promises do not cover messages that waited before, so that these are worked off first.
             enough = watcher.seen() + WAITED
             watcher.wait_until(lambda: watcher.seen() >= enough, must=False)
         with competing_load() as raise_to:

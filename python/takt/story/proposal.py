@@ -31,7 +31,9 @@ class Proposal:
     before: int | None
     """The bound of the chain without the change; None: there is none."""
     bound: int
-    """With it, in nanoseconds. Either counts on a processor for each executor."""
+    """The bound of the chain with the change, in nanoseconds. Both bounds assume a processor for
+    each executor.
+    """
     goal: int
 
     @property

@@ -26,18 +26,18 @@ CUT_OFF = "the recording ended"
 """How libtakt/viewer calls the reason for which the last instances have no end."""
 
 LAST_LINES = 3
-"""Of what a command said, where it failed."""
+"""Lines of a failed command's output that are shown; the last ones name the error."""
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a recording of the robot shows."""
+    """The findings of one recording of the robot."""
 
     trace: Path
     evaluation: inputs.Evaluation
     verdicts: list[Verdict]
     latencies: dict[str, list[int]]
-    """Of the instances of each chain that were followed to their end, in nanoseconds."""
+    """By chain, of the instances that were followed to their end, in nanoseconds."""
     unfinished: dict[str, dict[str, int]]
     """How many instances of each chain did not reach its end, by reason; those that the end of the
     recording cut off are left out.
@@ -171,8 +171,8 @@ Measured = tuple[documents.Measurement, dict[str, list[int]], dict[str, dict[str
 
 
 def _measured(given: inputs.Given) -> Measured:
-    """What the traces say of the model, and of each chain the latencies and why instances did not
-    reach its end, from one pass.
+    """Reads the traces once, for the measurement of the model, the latencies of each chain, and the
+    reasons for which its instances did not reach the end.
     """
     assert given.model is not None
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:

@@ -1,4 +1,4 @@
-"""What the story says. Each function chooses its sentences by what was measured."""
+"""The sentences of the story. Each function chooses its own by what was measured."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_REASONS = 2
 
 
 def robot(model: Json) -> str:
-    """What runs, and its goals."""
+    """Introduces the robot: its programs, chains and goals."""
     node_of = {callback["id"]: callback["node"] for callback in model["callbacks"]}
     processes = len({one.get("process") or one["id"] for one in model["executors"]})
     goals = [
@@ -67,7 +67,7 @@ def _of_several(reason: str) -> str:
 
 
 def above_its_bound(recorded: Recorded) -> Iterator[str]:
-    """What each bound that was exceeded had rested on."""
+    """Names the assumptions of each bound that was exceeded."""
     for judged in recorded.verdicts:
         if judged.status is not Status.VIOLATED or judged.bound is None:
             continue
@@ -94,7 +94,7 @@ def _by_host(stolen: float) -> str:
 
 
 def slow_messages(recorded: Model) -> str | None:
-    """Where messages took longer than to receivers that run."""
+    """Says how long messages took, if that is longer than they take to receivers that run."""
     longest = max((edge.delay for edge in recorded.edges), default=0)
     if longest <= PROMPT:
         return None
@@ -125,8 +125,8 @@ def proposed(proposal: Proposal | None, chain: Chain, now: int | None) -> str:
 
 
 def planned(plan: Plan, privilege: str | None) -> str:
-    """What the change is to hold with: reservations, if `takt budget` finds some. `privilege`: why
-    there may be none; None: there may.
+    """Says which reservations keep the change working, if `takt budget` finds some. `privilege`:
+    why the kernel grants none; None: it grants them.
     """
     model, said = plan.model.parsed(), plan.budget
     allowance = plan.allowance

@@ -16,7 +16,7 @@ namespace takt::budget {
 /// One proposal for a model some of whose goals are not guaranteed: changes of it, or reservations
 /// in place of its supplies.
 struct Advice {
-  /// What guarantees the goal of a chain.
+  /// The means by which the goal of a chain is guaranteed.
   enum class By {
     /// The first `changes` of the proposal, which a person can make at once.
     changes,
@@ -45,7 +45,7 @@ struct Advice {
   std::optional<ReservationPlan> reservations;
   /// For each goal that the model as it is misses, the most important first.
   std::vector<Remedy> remedies;
-  /// Of goals that are missed because of one observation: that observation.
+  /// Single observations that alone make a goal missed.
   std::vector<Outlier> outliers;
   /// How many analyses it took.
   std::size_t analyses = 0;
