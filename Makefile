@@ -46,9 +46,9 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 	@$(environment); $(loopback); \
 	failed=(); \
 	run() { echo "== $$1"; "$${@:2}" || failed+=("$$1"); }; \
-	run "C++ tests" ctest --preset release --progress; \
+	run "C++ tests" ctest --preset release --progress -j "$$(nproc)"; \
 	run "Viewer tests" npm --silent --prefix web test; \
-	run "Python tests" python -m pytest -n auto tests/python; \
+	run "Python tests" python -m pytest -n auto --dist worksteal tests/python; \
 	run "Integration tests on ROS 2 and LTTng" tests/integration/run.sh; \
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
@@ -119,15 +119,15 @@ asan-build tsan-build: %-build: setup build/%/build.ninja
 	@$(environment); cmake --build --preset $*
 
 asan: asan-build  ## tests of what reads inputs, with the sanitizers of addresses and undefined behaviour
-	@$(environment); ctest --preset $@ --progress
+	@$(environment); ctest --preset $@ --progress -j "$$(nproc)"
 
 asan-all: setup build/asan/build.ninja  ## all C++ tests with them, but those on ROS 2
-	@$(environment); cmake --build --preset $@; ctest --preset $@ --progress
+	@$(environment); cmake --build --preset $@; ctest --preset $@ --progress -j "$$(nproc)"
 
 # The middleware is not compiled with the sanitizer: what it does among itself is left out. So are
 # the threads of LTTng, whose end with the process counts as a fault: ROS's own tracing library.
 tsan: tsan-build  ## tests of what runs in several threads, the executors on ROS 2 among them, with the thread sanitizer
-	@$(environment); $(loopback); ctest --preset $@ --progress; \
+	@$(environment); $(loopback); ctest --preset $@ --progress -j "$$(nproc)"; \
 	export TSAN_OPTIONS=ignore_noninstrumented_modules=1; \
 	tracing=$$(find $${AMENT_PREFIX_PATH//:/ } -path '*/lib/libtracetools.so' -print -quit); \
 	for test in build/$@/tests/unit/{executor/executor,rclcpp/rclcpp}_test; do \

@@ -174,7 +174,8 @@ endfunction()
 # folder or of SOURCES. INPUT: it is about what reads inputs from outside; THREADS: about what runs in
 # several threads. `make asan` and `make tsan` run these with the sanitizer for them (input_tests,
 # thread_tests). TEMPLATES: what it tests is compiled with it, and is to be optimised. MACHINE: it
-# changes how the machine's processors are shared, so `ctest -j` runs one such program at a time.
+# has what a machine has once, how its processors are shared or ROS 2's network, so `ctest -j` runs
+# one such test at a time.
 add_custom_target(input_tests)
 add_custom_target(thread_tests)
 function(takt_test name)
@@ -199,7 +200,7 @@ function(takt_test name)
   endif()
   set(properties LABELS ${label})
   if(arg_MACHINE)
-    list(APPEND properties RESOURCE_LOCK processors)
+    list(APPEND properties RESOURCE_LOCK machine)
   endif()
   gtest_discover_tests(${name}_test DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import numpy
@@ -32,16 +33,14 @@ PLANTS = {
 }
 
 
-@pytest.fixture(scope="module")
-def designs() -> dict[str, Design]:
-    return {name: design.design(plant) for name, plant in PLANTS.items()}
+@cache
+def designed(name: str) -> Design:
+    return design.design(PLANTS[name])
 
 
 @pytest.mark.parametrize("name", PLANTS)
-def test_no_adversary_breaks_the_bound_from_anywhere_in_the_box(
-    designs: dict[str, Design], name: str
-) -> None:
-    found = Attack(designs[name]).run(SEQUENCES, 1)
+def test_no_adversary_breaks_the_bound_from_anywhere_in_the_box(name: str) -> None:
+    found = Attack(designed(name)).run(SEQUENCES, 1)
     assert found.sequences >= SEQUENCES
     assert found.violations == 0
     assert found.largest <= 1
@@ -60,8 +59,8 @@ def test_a_design_that_takes_the_estimate_to_be_true_is_broken() -> None:
     assert found.largest > 1.2
 
 
-def test_a_wider_confidence_set_is_refused(designs: dict[str, Design]) -> None:
-    found = designs["pendulum"]
+def test_a_wider_confidence_set_is_refused() -> None:
+    found = designed("pendulum")
     handoff = takt_estimators.parse_handoff(
         json.dumps(document.document(found, [])), "handoff.json"
     )
@@ -75,29 +74,27 @@ def test_a_wider_confidence_set_is_refused(designs: dict[str, Design]) -> None:
         assert numpy.isnan(handoff.rehearse(none, wider[None], none, inputs)[0])
 
 
-def test_the_rehearsal_is_the_linear_error_that_the_design_computes(
-    designs: dict[str, Design],
-) -> None:
+@pytest.mark.parametrize("name", ["pendulum", "pendulum, corrected", "discrete, euclidean"])
+def test_the_rehearsal_is_the_linear_error_that_the_design_computes(name: str) -> None:
     """The estimator in C++, with its own integration, against e+ = M e + rho."""
-    for name in ("pendulum", "pendulum, corrected", "discrete, euclidean"):
-        found = designs[name]
-        plant = found.plant
-        handoff = takt_estimators.parse_handoff(json.dumps(document.document(found, [])), "h.json")
-        motion = Motion(plant, found.linear, plant.timing.period * 1e-9)
-        generator = numpy.random.default_rng(5)
-        widths = numpy.tile(0.9 * found.linear.half_widths, (50, 1))
-        states = plant.state + widths * generator.uniform(-1, 1, widths.shape)
-        inputs = generator.uniform(found.decision.lower, found.decision.upper, (50, 30))
-        told = handoff.rehearse(numpy.tile(plant.state, (50, 1)), widths, states, inputs)
-        assert numpy.isfinite(told).all()
-        errors = plant.state - states
-        largest = norms(plant, errors)
-        for number in range(30):
-            states, rho = motion(states, inputs[:, number : number + 1])
-            errors = errors @ motion.error_matrix.T + rho
-            largest = numpy.maximum(largest, norms(plant, errors))
-        # Both integrate to about 1e-8 of the states.
-        numpy.testing.assert_allclose(told, largest, atol=1e-5)
+    found = designed(name)
+    plant = found.plant
+    handoff = takt_estimators.parse_handoff(json.dumps(document.document(found, [])), "h.json")
+    motion = Motion(plant, found.linear, plant.timing.period * 1e-9)
+    generator = numpy.random.default_rng(5)
+    widths = numpy.tile(0.9 * found.linear.half_widths, (50, 1))
+    states = plant.state + widths * generator.uniform(-1, 1, widths.shape)
+    inputs = generator.uniform(found.decision.lower, found.decision.upper, (50, 30))
+    told = handoff.rehearse(numpy.tile(plant.state, (50, 1)), widths, states, inputs)
+    assert numpy.isfinite(told).all()
+    errors = plant.state - states
+    largest = norms(plant, errors)
+    for number in range(30):
+        states, rho = motion(states, inputs[:, number : number + 1])
+        errors = errors @ motion.error_matrix.T + rho
+        largest = numpy.maximum(largest, norms(plant, errors))
+    # Both integrate to about 1e-8 of the states.
+    numpy.testing.assert_allclose(told, largest, atol=1e-5)
 
 
 def norms(plant: Plant, errors: Array) -> Array:
@@ -106,12 +103,12 @@ def norms(plant: Plant, errors: Array) -> Array:
     return numpy.asarray(of)
 
 
-def test_room_for_the_first_error_costs_little(designs: dict[str, Design]) -> None:
-    for name in ("cubic on a grid", "pendulum"):
-        before, now = without_room(PLANTS[name]), designs[name]
-        assert now.scale == pytest.approx(before.scale, rel=0.01)
-        # Grids of so few nodes are uncertain by a tenth of the bound themselves.
-        assert 0.8 * before.back.share() < now.back.share() <= before.back.share()
+@pytest.mark.parametrize("name", ["cubic on a grid", "pendulum"])
+def test_room_for_the_first_error_costs_little(name: str) -> None:
+    before, now = without_room(PLANTS[name]), designed(name)
+    assert now.scale == pytest.approx(before.scale, rel=0.01)
+    # Grids of so few nodes are uncertain by a tenth of the bound themselves.
+    assert 0.8 * before.back.share() < now.back.share() <= before.back.share()
 
 
 def test_a_first_error_above_what_linear_mode_comes_to_makes_the_decision_bound_smaller() -> None:
