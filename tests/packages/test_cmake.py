@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -36,9 +37,14 @@ def test_a_project_finds_the_installed_package(tmp_path: Path) -> None:
 def test_the_installed_command_line_works_where_it_is(tmp_path: Path) -> None:
     prefix = tmp_path / "prefix"
     run("cmake", "--install", BUILD, "--prefix", prefix)
+    installed = set(prefix.rglob("*"))
+    modules = [path for path in installed if path.match("takt/*.py")]
+    assert modules
+    assert installed >= {Path(cache_from_source(str(module))) for module in modules}
     assert "usage" in run(prefix / "bin" / "takt", "--help").lower()
     bounds = json.loads(run(prefix / "bin" / "takt", "analyze", MODEL, "--json"))
     assert "".join(f"{c['id']} {c['bound']}\n" for c in bounds["chains"]) == expected()
+    assert set(prefix.rglob("*")) == installed  # which may be read-only
 
 
 @pytest.fixture(scope="module")
