@@ -28,6 +28,17 @@ SOUGHT = (Status.NOT_GUARANTEED, Status.MISSED)
 """Verdicts that ask for a remedy."""
 
 
+def _is_sought(verdict: Verdict) -> bool:
+    """Whether a remedy is looked for: the goal is missed or not guaranteed. Where a bound above the
+    goal was exceeded because nothing guarantees what it rests on, the model may still be believed.
+    """
+    if verdict.status is not Status.VIOLATED:
+        return verdict.status in SOUGHT
+    bound, goal = verdict.bound.bound if verdict.bound else None, verdict.chain.goal
+    misses = goal is not None and (bound is None or bound > goal)
+    return misses and verdict.conditional and not verdict.refuted
+
+
 @dataclass(frozen=True)
 class Advice:
     """The proposal for a model."""
@@ -93,7 +104,7 @@ def find(
     """
     available = processors.find(model.provenance, cores)
     verdicts = _conditional(text, model, verdicts, available)
-    if not any(verdict.status in SOUGHT for verdict in verdicts):
+    if not any(map(_is_sought, verdicts)):
         return Advice(verdicts, available)
     found = pipeline.advise(text.text, text.source, analysis, available, EFFORT)
     changes, reservations = tuple(found["changes"]), found["reservations"]
@@ -124,7 +135,7 @@ def find(
     outlier_of = {entry["chain"]: entry for entry in found["outliers"]}
 
     def advised(verdict: Verdict) -> Verdict:
-        if verdict.status not in SOUGHT:
+        if not _is_sought(verdict):
             return verdict
         outlier = outlier_of.get(verdict.chain.id)
         return replace(

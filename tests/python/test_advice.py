@@ -10,6 +10,7 @@ import json
 import re
 import shlex
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,8 +19,10 @@ import pytest
 import takt_design
 import takt_native
 from robot import Json
-from takt import cli
+from takt import cli, inputs, pipeline, remedies, verdict
+from takt.assumptions import Finding, Standing, Subject
 from takt.formatting import duration
+from takt.inputs import ModelText
 from takt.processors import CAPACITY
 
 ROOT = Path(__file__).parents[2]
@@ -316,3 +319,23 @@ def test_without_advice_there_is_no_command(terminal: Terminal) -> None:
     assert (
         "checked for" not in terminal.run("analyze", MODELS / "autoware_reference_system.json")[2]
     )
+
+
+@pytest.mark.parametrize("standing", [Standing.UNSECURED, Standing.VIOLATED])
+def test_what_had_to_share_processors_gets_advice_and_what_is_not_understood_none(
+    standing: Standing,
+) -> None:
+    """On two cores an executor more has no processor of its own, so it comes with reservations."""
+    text = ModelText((MODELS / "delivery_robot.json").read_text(), "delivery_robot.json")
+    evaluation = inputs.evaluate(inputs.Given(model=text), pipeline.DEFAULT_ANALYSIS)
+    (judged,) = verdict.judge(evaluation.model, evaluation.bounds, None)
+    finding = Finding(Subject.SUPPLY, standing, "it had a processor to itself", None)
+    late = replace(judged, status=verdict.Status.VIOLATED, findings=(finding,))
+    advice = remedies.find(text, evaluation.model, [late], cores=2)
+    if standing is Standing.VIOLATED:
+        assert advice.verdicts[0].remedy is None
+        return
+    assert advice.changes == ("split(map_saver)",)
+    remedy = advice.verdicts[0].remedy
+    assert remedy is not None
+    assert "by 'split(map_saver)' and the reservations of takt budget for 2 cores" in remedy
