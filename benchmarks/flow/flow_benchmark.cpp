@@ -56,9 +56,9 @@ Value unwrap(Result<Value> result) {
 /// Finds what single messages led to and came from. Returns the seconds for each, in ascending
 /// order.
 std::vector<double> follow_single(const flow::Store& store, const execution::Database& database,
-                                  const std::vector<flow::Group>& groups) {
+                                  const std::vector<links::Link>& links) {
   const flow::History history(store);
-  const flow::Causality causality(history, database.objects(), groups);
+  const flow::Causality causality(history, database.objects(), links);
   const flow::FlowGraph graph(history, database.objects(), causality);
   std::mt19937_64 random(1);
   std::uniform_int_distribution<std::uint64_t> numbers(store.first_message(),
@@ -93,7 +93,7 @@ void measure(const fs::path& trace, std::uint64_t wanted) {
   const double whole = processor_time() - begin;
   const long memory = largest_memory();
   const auto& paths_found = tracker.collected().paths();
-  const auto single = follow_single(tracker.store(), interpreter.database(), tracker.groups());
+  const auto single = follow_single(tracker.store(), interpreter.database(), tracker.links());
   fmt::print("{} events, {} paths\n\n", events, paths_found.size());
   fmt::print("{:<44} {:>10.2f} s {:>8} MiB\n", "all flows, from the file", whole, memory);
   fmt::print("{:<44} {:>10.4f} ms\n", "flow of one message, median",

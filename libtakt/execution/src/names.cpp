@@ -158,6 +158,10 @@ bool is_infrastructure(std::string_view name) {
   return use == Housekeeping::parameters || use == Housekeeping::logging;
 }
 
+bool is_transform(std::string_view topic) {
+  return topic.ends_with("/tf") || topic.ends_with("/tf_static");
+}
+
 std::string display_name(const Objects& objects, const Callback& callback) {
   return callback.symbol.empty() ? id_stem(objects, callback) : readable_symbol(callback.symbol);
 }

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "takt/base/grow.hpp"
+#include "takt/links/held_messages.hpp"
 
 namespace takt::flow {
 
@@ -20,38 +21,29 @@ std::string_view to_string(LinkKind kind) {
   return "partial_sync";
 }
 
-std::string_view to_string(LinkOrigin origin) {
-  switch (origin) {
-    case LinkOrigin::declared:
-      return "declared";
-    case LinkOrigin::model:
-      return "model";
-    case LinkOrigin::inferred:
-      return "inferred";
-    case LinkOrigin::ambiguous:
-      break;
-  }
-  return "ambiguous";
+LinkKind kind_of(const links::Link& link) {
+  return link.kind == links::Link::Kind::sampled ? LinkKind::periodic_async
+                                                 : LinkKind::partial_sync;
 }
 
 Causality::Causality(const History& history, const execution::Objects& objects,
-                     std::vector<Group> groups)
+                     std::vector<links::Link> links)
     : history_(history),
       objects_(objects),
-      groups_(std::move(groups)),
-      firings_(groups_.size()),
-      used_(groups_.size()),
-      users_(groups_.size()) {
+      links_(std::move(links)),
+      firings_(links_.size()),
+      used_(links_.size()),
+      users_(links_.size()) {
   const Store& store = history.store();
-  for (std::size_t number = 0; number < groups_.size(); ++number) {
-    const Group& group = groups_[number];
-    if (group.origin == LinkOrigin::ambiguous) {
+  for (std::size_t number = 0; number < links_.size(); ++number) {
+    const links::Link& link = links_[number];
+    if (link.grounds == links::Grounds::ambiguous) {
       continue;
     }
-    for (const auto input : group.inputs) {
+    for (const auto input : link.inputs) {
       grow_to(of_input_, input).push_back(number);
     }
-    for (const auto output : group.outputs) {
+    for (const auto output : link.outputs) {
       grow_to(of_publisher_, output).push_back(number);
       for (const PublicationId message : history.messages_of(output)) {
         const InstanceId run = store.find(message)->run;
@@ -63,12 +55,12 @@ Causality::Causality(const History& history, const execution::Objects& objects,
     std::ranges::sort(firings_[number]);
     const auto repeated = std::ranges::unique(firings_[number]);
     firings_[number].erase(repeated.begin(), repeated.end());
-    if (group.kind == LinkKind::partial_sync) {
+    if (link.kind == links::Link::Kind::joined) {
       const bool bound = binds_on_arrival(number);
-      group.is_queued || bound ? replay(number, bound) : find_used(number);
+      link.join == model::JoinKind::and_ || bound ? replay(number, bound) : find_used(number);
       for (std::size_t i = 0; i < used_[number].size(); ++i) {
         if (used_[number][i] != InstanceId::none) {
-          users_[number].emplace_back(used_[number][i], i / group.inputs.size());
+          users_[number].emplace_back(used_[number][i], i / link.inputs.size());
         }
       }
       std::ranges::sort(users_[number]);
@@ -81,19 +73,19 @@ Causality::Causality(const History& history, const execution::Objects& objects,
 /// used it: the two runs raced for the lock.
 void Causality::find_used(std::size_t number) {
   const Store& store = history_.store();
-  const Group& group = groups_[number];
-  std::vector<InstanceId> newest(group.inputs.size(), InstanceId::none);
+  const links::Link& link = links_[number];
+  std::vector<InstanceId> newest(link.inputs.size(), InstanceId::none);
   for (const InstanceId id : firings_[number]) {
     const Run& firing = *store.find(id);
-    const bool is_member = std::ranges::find(group.inputs, firing.callback) != group.inputs.end();
-    for (std::size_t i = 0; i < group.inputs.size(); ++i) {
+    const bool is_member = std::ranges::find(link.inputs, firing.callback) != link.inputs.end();
+    for (std::size_t i = 0; i < link.inputs.size(); ++i) {
       std::optional<InstanceId> input;
-      if (firing.callback == group.inputs[i]) {
+      if (firing.callback == link.inputs[i]) {
         newest[i] = id;
       } else if (is_member) {
-        input = history_.last_ended(group.inputs[i], firing.start);
+        input = history_.last_ended(link.inputs[i], firing.start);
         if (!input || *input <= newest[i]) {
-          input = history_.first_after(group.inputs[i], newest[i]);
+          input = history_.first_after(link.inputs[i], newest[i]);
         }
         if (input && (*input <= newest[i] || store.find(*input)->end > firing.end)) {
           input.reset();
@@ -115,7 +107,7 @@ bool Causality::binds_on_arrival(std::size_t number) const {
     return !was_chosen(id) && message != nullptr && !message->intra_process;
   };
   return std::ranges::any_of(firings_[number], was_chosen) &&
-         std::ranges::any_of(groups_[number].inputs, [&](auto input) {
+         std::ranges::any_of(links_[number].inputs, [&](auto input) {
            return std::ranges::any_of(history_.runs_of(input), was_passed_over);
          });
 }
@@ -124,8 +116,8 @@ bool Causality::binds_on_arrival(std::size_t number) const {
 /// `bound` when messages come, however late the callbacks run; else in that of the runs.
 void Causality::replay(std::size_t number, bool bound) {
   const Store& store = history_.store();
-  const Group& group = groups_[number];
-  const std::size_t inputs = group.inputs.size();
+  const links::Link& link = links_[number];
+  const std::size_t inputs = link.inputs.size();
   struct Arrival {
     Instant time;
     InstanceId run;
@@ -133,40 +125,34 @@ void Causality::replay(std::size_t number, bool bound) {
   };
   std::vector<Arrival> arrivals;
   for (std::size_t i = 0; i < inputs; ++i) {
-    for (const InstanceId run : history_.runs_of(group.inputs[i])) {
+    for (const InstanceId run : history_.runs_of(link.inputs[i])) {
       const Run& row = *store.find(run);
       arrivals.push_back({bound ? row.activation : row.start, run, i});
     }
     // A message that completed a set has used it up, even if its callback never runs.
-    for (const Instant time : bound ? store.unhandled(group.inputs[i]) : std::vector<Instant>()) {
+    for (const Instant time : bound ? store.unhandled(link.inputs[i]) : std::vector<Instant>()) {
       arrivals.push_back({time, InstanceId::none, i});
     }
   }
   std::ranges::sort(arrivals, {}, [](const Arrival& a) { return std::tuple(a.time, a.run); });
   used_[number].assign(firings_[number].size() * inputs, InstanceId::none);
-  std::vector<std::deque<InstanceId>> waiting(inputs);
+  links::HeldMessages<std::deque<InstanceId>> held(link.join, inputs);
   for (const Arrival& arrival : arrivals) {
-    if (!group.is_queued) {
-      waiting[arrival.input].clear();
-    }
-    waiting[arrival.input].push_back(arrival.run);
+    held.arrive(arrival.input, arrival.run);
     const auto firing = std::ranges::lower_bound(firings_[number], arrival.run);
     const bool fires = firing != firings_[number].end() && *firing == arrival.run;
-    const bool is_complete = std::ranges::none_of(waiting, &std::deque<InstanceId>::empty);
     if (fires) {
       const auto row = static_cast<std::size_t>(firing - firings_[number].begin()) * inputs;
       for (std::size_t i = 0; i < inputs; ++i) {
-        if (i != arrival.input && !waiting[i].empty()) {
-          used_[number][row + i] = waiting[i].front();
+        if (i != arrival.input && !held.of(i).empty()) {
+          used_[number][row + i] = held.of(i).front();
         }
       }
     }
-    for (auto& messages : waiting) {
-      if (is_complete) {
-        messages.pop_front();
-      } else if (fires) {
-        messages.clear();  // something is not in the trace; the next set begins anew
-      }
+    if (held.is_complete()) {
+      held.use();
+    } else if (fires) {
+      held.clear();  // something is not in the trace; the next set begins anew
     }
   }
 }
@@ -177,28 +163,29 @@ bool Causality::is_stored(execution::ObservedCallbackIndex callback) const {
 
 void Causality::add_stored(const Message& message, const Run& sender, std::size_t number,
                            std::vector<Input>& inputs) const {
-  const Group& group = groups_[number];
-  const bool is_timer = objects_[sender.callback].timer.has_value();
-  if (group.kind == LinkKind::periodic_async) {
-    if (!is_timer || objects_[sender.callback].process != group.process) {
+  const links::Link& link = links_[number];
+  if (link.kind == links::Link::Kind::sampled) {
+    const execution::Callback& reader = objects_[sender.callback];
+    if (link.reader ? link.reader != sender.callback
+                    : !reader.timer || reader.process != link.process) {
       return;
     }
-    for (const auto callback : group.inputs) {
+    for (const auto callback : link.inputs) {
       if (const auto input = history_.last_ended(callback, sender.start)) {
-        inputs.push_back({*input, group.kind, number});
+        inputs.push_back({*input, LinkKind::periodic_async, number});
       }
     }
     return;
   }
-  if (std::ranges::find(group.inputs, sender.callback) == group.inputs.end()) {
+  if (std::ranges::find(link.inputs, sender.callback) == link.inputs.end()) {
     return;
   }
   const auto& firings = firings_[number];
   const auto firing = std::ranges::lower_bound(firings, message.run) - firings.begin();
-  const auto* const used = &used_[number][static_cast<std::size_t>(firing) * group.inputs.size()];
-  for (std::size_t i = 0; i < group.inputs.size(); ++i) {
+  const auto* const used = &used_[number][static_cast<std::size_t>(firing) * link.inputs.size()];
+  for (std::size_t i = 0; i < link.inputs.size(); ++i) {
     if (used[i] != InstanceId::none) {
-      inputs.push_back({used[i], group.kind, number});
+      inputs.push_back({used[i], LinkKind::partial_sync, number});
     }
   }
 }
@@ -213,8 +200,8 @@ void Causality::inputs(PublicationId id, std::vector<Input>& inputs) const {
   }
   inputs.push_back({message->run, LinkKind::direct, 0});
   if (message->publisher && message->publisher->value() < of_publisher_.size()) {
-    for (const std::size_t group : of_publisher_[message->publisher->value()]) {
-      add_stored(*message, *sender, group, inputs);
+    for (const std::size_t link : of_publisher_[message->publisher->value()]) {
+      add_stored(*message, *sender, link, inputs);
     }
   }
 }
@@ -235,13 +222,13 @@ void Causality::outputs(InstanceId id,
   }
   std::vector<Input> used;
   const auto add = [&](std::size_t number, InstanceId firing, auto is_used) {
-    const auto& of_group = groups_[number].outputs;
+    const auto& of_link = links_[number].outputs;
     bool found = false;
     for (const PublicationId message : history_.sent_by(firing)) {
       const auto& publisher = store.find(message)->publisher;
-      if (publisher && std::ranges::find(of_group, *publisher) != of_group.end() &&
+      if (publisher && std::ranges::find(of_link, *publisher) != of_link.end() &&
           is_used(message)) {
-        outputs.emplace_back(message, groups_[number].kind);
+        outputs.emplace_back(message, kind_of(links_[number]));
         found = true;
       }
     }
@@ -249,7 +236,7 @@ void Causality::outputs(InstanceId id,
   };
   for (const std::size_t number : of_input_[run->callback.value()]) {
     const auto& firings = firings_[number];
-    if (groups_[number].kind == LinkKind::partial_sync) {
+    if (links_[number].kind == links::Link::Kind::joined) {
       const auto user = std::ranges::lower_bound(users_[number], std::pair(id, std::size_t{0}));
       if (user != users_[number].end() && user->first == id) {
         add(number, firings[user->second], [](PublicationId) { return true; });
@@ -263,7 +250,7 @@ void Causality::outputs(InstanceId id,
       found = add(number, *firing, [&](PublicationId message) {
         inputs(message, used);
         return std::ranges::any_of(used, [&](const Input& input) {
-          return input.run == id && input.kind != LinkKind::direct && input.group == number;
+          return input.run == id && input.kind != LinkKind::direct && input.link == number;
         });
       });
       // Where callbacks overlap, a firing that began before the end of this run could not use it

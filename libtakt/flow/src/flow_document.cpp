@@ -44,19 +44,22 @@ class Writer {
 
   [[nodiscard]] Json links() const {
     Json list = Json::array();
-    for (const Group& group : tracker_.groups()) {
+    for (const links::Link& link : tracker_.links()) {
       Json inputs = Json::array();
-      for (const auto input : group.inputs) {
+      for (const auto input : link.inputs) {
         inputs.push_back(ids_[input.value()]);
       }
       Json outputs = Json::array();
-      for (const auto output : group.outputs) {
+      for (const auto output : link.outputs) {
         outputs.push_back(end(objects_[output].node, objects_[output].topic));
       }
-      list.push_back({{"kind", to_string(group.kind)},
-                      {"origin", to_string(group.origin)},
+      list.push_back({{"kind", to_string(kind_of(link))},
+                      {"origin", to_string(link.grounds)},
                       {"inputs", inputs},
-                      {"outputs", outputs}});
+                      {"outputs", outputs},
+                      {"matches_stamps", link.matches_stamps},
+                      {"runs", link.runs},
+                      {"exceptions", link.exceptions}});
     }
     return list;
   }
@@ -247,6 +250,9 @@ std::string to_json(const events::EventStream& source, const execution::Database
   Json json{{"format", "takt/flow"}, {"version", 1}};
   json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
   json["provenance"]["warnings"] = execution::warnings(source, database);
+  for (std::string& line : links::warnings(tracker.links(), database.objects())) {
+    json["provenance"]["warnings"].push_back(std::move(line));
+  }
   json["losses"] = execution::losses(source.losses(), database.anomalies());
   json["from"] = or_null(options.from);
   json["to"] = or_null(options.to);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "takt/flow/inference.hpp"
-
 namespace takt::flow {
 namespace {
 
@@ -28,6 +26,7 @@ FlowTracker::FlowTracker(FlowOptions options)
 
 void FlowTracker::on_instance(const execution::Database& database,
                               const execution::CallbackInstance& instance) {
+  evidence_.on_instance(database, instance);
   if (is_made_of_messages(database.objects(), instance.callback)) {
     return;
   }
@@ -55,6 +54,7 @@ void FlowTracker::make_room(const execution::Database& database) {
 
 void FlowTracker::on_publication(const execution::Database& database,
                                  const execution::Publication& publication) {
+  evidence_.on_publication(database, publication);
   if (publication.instance != InstanceId::none &&
       is_made_of_messages(database.objects(), publication.callback)) {
     execution::Publication by_itself = publication;
@@ -100,6 +100,10 @@ void FlowTracker::on_wakeup(const execution::Database& database, const execution
   make_room(database);
 }
 
+void FlowTracker::on_steady_state(const execution::Database& database, Instant time) {
+  evidence_.on_steady_state(database, time);
+}
+
 Result<void> FlowTracker::evaluate(const execution::Database& database, std::uint64_t end) {
   const execution::Objects& objects = database.objects();
   Ends ends;
@@ -125,10 +129,10 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
   }
   const History history(store_);
   const model::Model* const joins = options_.joins_of_model ? options_.model : nullptr;
-  groups_ = find_groups(objects, history, joins, options_.inference);
-  std::optional<Causality> causality(std::in_place, history, objects, groups_);
-  if (has_too_many_ways(history, objects, *causality) && doubt_groups(groups_, history)) {
-    causality.emplace(history, objects, groups_);
+  links_ = find_links(objects, evidence_, joins, options_.inference);
+  std::optional<Causality> causality(std::in_place, history, objects, links_);
+  if (has_too_many_ways(history, objects, *causality) && doubt_links(links_)) {
+    causality.emplace(history, objects, links_);
   }
   const Splitter splitter(history, database, states_);
   collector_.collect({history, database, *causality, splitter, clocks_}, ends, next_, end);

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "takt/base/grow.hpp"
+#include "takt/execution/names.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/topics.hpp"
 
@@ -70,6 +72,7 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep,
   for (const model::Join& join : model.joins) {
     CallbackState& state = callbacks_[join.callback.value()];
     state.join.emplace(join.kind, join.inputs.size());
+    state.publishes_sets = join.confidence.has_value();
     for (std::size_t i = 0; i < join.inputs.size(); ++i) {
       state.input_of_sender[join.inputs[i]] = i;
       state.input_of_topic[model::topic_name(model,
@@ -93,7 +96,7 @@ std::optional<model::CallbackIndex> Measurer::sender_of(const Database& database
 
 bool Measurer::completes_join(CallbackState& state, const CallbackInstance& instance,
                               const std::string& topic,
-                              std::optional<model::CallbackIndex> sender) {
+                              std::optional<model::CallbackIndex> sender) const {
   // An executor that completes sets when messages come chooses only messages that complete one,
   // however late. Where callbacks complete sets, it chooses all messages or none.
   const bool is_kind_that_is_kept = instance.taken && !instance.intra_process;
@@ -102,14 +105,31 @@ bool Measurer::completes_join(CallbackState& state, const CallbackInstance& inst
   if (state.binds) {
     return instance.was_chosen;
   }
+  if (state.publishes_sets) {
+    const std::size_t thread = instance.thread.value();
+    return thread < sending_.size() && sending_[thread] == instance.id;
+  }
+  const auto arrive = [&](std::size_t input) {
+    state.join->arrive(input);
+    if (!state.join->is_complete()) return false;
+    state.join->use();
+    return true;
+  };
   if (sender) {
     if (const auto input = state.input_of_sender.find(*sender);
         input != state.input_of_sender.end()) {
-      return state.join->arrive(input->second);
+      return arrive(input->second);
     }
   }
   const auto input = state.input_of_topic.find(topic);
-  return input != state.input_of_topic.end() && state.join->arrive(input->second);
+  return input != state.input_of_topic.end() && arrive(input->second);
+}
+
+void Measurer::on_publication(const Database& database, const Publication& publication) {
+  if (execution::housekeeping_of(database.objects()[publication.topic]) ==
+      execution::Housekeeping::none) {
+    grow_to(sending_, publication.thread) = publication.instance;
+  }
 }
 
 void Measurer::on_instance(const Database& database, const CallbackInstance& instance) {

@@ -13,7 +13,7 @@ namespace {
 
 using Edges = std::set<std::pair<std::size_t, std::size_t>>;
 
-/// Which callback led to which, by messages and by groups.
+/// Which callback led to which, by messages and by links.
 Edges find_edges(const History& history, const Causality& causality) {
   Edges edges;
   const Store& store = history.store();
@@ -24,17 +24,18 @@ Edges find_edges(const History& history, const Causality& causality) {
       edges.emplace(message->callback.value(), run->callback.value());
     }
   }
-  for (const Group& group : causality.groups()) {
-    if (group.origin == LinkOrigin::ambiguous) {
+  for (const links::Link& link : causality.links()) {
+    if (link.grounds == links::Grounds::ambiguous) {
       continue;
     }
-    for (const execution::PublisherIndex output : group.outputs) {
+    for (const execution::PublisherIndex output : link.outputs) {
       for (const PublicationId id : history.messages_of(output)) {
         const Message& message = *store.find(id);
-        for (const auto input : group.inputs) {
-          if (message.run != InstanceId::none) {
-            edges.emplace(input.value(), message.callback.value());
-          }
+        if (message.run == InstanceId::none || (link.reader && link.reader != message.callback)) {
+          continue;
+        }
+        for (const auto input : link.inputs) {
+          edges.emplace(input.value(), message.callback.value());
         }
       }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "takt/execution/names.hpp"
 #include "takt/flow/store.hpp"
 
 namespace takt::flow {
@@ -8,8 +9,7 @@ namespace takt::flow {
 /// every user of transforms would seem to be in a loop (message-flow 3.6).
 [[nodiscard]] inline bool is_own_transform(const execution::Objects& objects,
                                            const Message& message, const Run& receiver) {
-  const std::string& topic = objects[message.topic];
-  return (topic == "/tf" || topic == "/tf_static") && message.publisher &&
+  return execution::is_transform(objects[message.topic]) && message.publisher &&
          objects[*message.publisher].process == objects[receiver.callback].process;
 }
 

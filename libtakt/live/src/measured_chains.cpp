@@ -4,6 +4,9 @@
 #include <ranges>
 #include <utility>
 
+#include "takt/base/grow.hpp"
+#include "takt/execution/names.hpp"
+
 namespace takt::live {
 
 namespace {
@@ -37,17 +40,28 @@ bool same_chain(const model::Model& a, const model::Chain& x, const model::Model
 
 void MeasuredChains::on_instance(const execution::Database& database,
                                  const execution::CallbackInstance& instance) {
-  recent_.push_back(instance);
+  auto& sent = grow_to(sent_, instance.thread);
+  const bool is_its = sent && sent->instance == instance.id;
+  recent_.push_back({instance, is_its ? std::exchange(sent, {}) : std::nullopt});
   if (recent_.size() > most_recent) recent_.pop_front();
   if (measurer_) measurer_->on_instance(database, instance);
+}
+
+void MeasuredChains::on_publication(const execution::Database& database,
+                                    const execution::Publication& publication) {
+  if (execution::housekeeping_of(database.objects()[publication.topic]) ==
+      execution::Housekeeping::none) {
+    grow_to(sent_, publication.thread) = publication;
+  }
+  if (measurer_) measurer_->on_publication(database, publication);
 }
 
 void MeasuredChains::on_late_source(const execution::Database& database,
                                     execution::InstanceId instance,
                                     execution::PublicationId source) {
-  const auto late =
-      std::ranges::find(recent_ | std::views::reverse, instance, &execution::CallbackInstance::id);
-  if (late != recent_.rend()) late->source = source;
+  const auto late = std::ranges::find(recent_ | std::views::reverse, instance,
+                                      [](const Recent& recent) { return recent.instance.id; });
+  if (late != recent_.rend()) late->instance.source = source;
   if (measurer_) measurer_->on_late_source(database, instance, source);
 }
 
@@ -62,7 +76,7 @@ void MeasuredChains::replace(const model::Model& model, const execution::Databas
   // Programs that have ended may have no place in the new model.
   if (measurer_ && others) measurer_->finish();
   unreported_ = measurer_ ? measurer_->pending() : std::set<execution::InstanceId>{};
-  replaced_ = recent_.empty() ? Instant{} : recent_.back().end;
+  replaced_ = recent_.empty() ? Instant{} : recent_.back().instance.end;
   was_measured_.assign(model.chains.size(), false);
   auto replacement = std::make_unique<const model::Model>(model);
   std::vector<ChainWindow> windows(model.chains.size());
@@ -92,8 +106,9 @@ void MeasuredChains::replace(const model::Model& model, const execution::Databas
                                                flow::Measurer::Keep::counts, unfollowed);
   model_ = std::move(replacement);
   if (const auto steady = database.steady_since()) measurer_->on_steady_state(database, *steady);
-  for (const execution::CallbackInstance& instance : recent_) {
-    measurer_->on_instance(database, instance);
+  for (const Recent& recent : recent_) {
+    if (recent.sent) measurer_->on_publication(database, *recent.sent);
+    measurer_->on_instance(database, recent.instance);
   }
   measurer_->follow_until(followed_until_);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "takt/curves/activation_curve.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
+#include "takt/links/infer.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/prompt_delay.hpp"
 #include "takt/model/trigger_order.hpp"
@@ -112,7 +114,8 @@ Builder::Builder(const Observations& observations, const execution::Database& da
       threads_(database.threads()),
       begin_(begin),
       end_(end),
-      declared_(declared) {}
+      declared_(declared),
+      links_(links::all_links(observations.links(), objects_)) {}
 
 model::Model Builder::build() {
   choose_joins();
@@ -162,8 +165,9 @@ bool Builder::can_join(const ObservedJoin& join) const {
 }
 
 void Builder::choose_joins() {
-  ObservedJoins found = find_joins(observations_, objects_, declared_);
-  warnings_ = std::move(found.warnings);
+  ObservedJoins found = find_joins(observations_, objects_, links_, declared_);
+  warnings_ = links::warnings(links_, objects_);
+  std::ranges::move(found.warnings, std::back_inserter(warnings_));
   // Whether a join is possible depends on which of its senders are joins. So at first all are taken
   // for joins; then impossible ones are left out until all are possible.
   for (;;) {
@@ -491,7 +495,7 @@ void Builder::set_inference(model::Join& join, const ObservedJoin& observed) con
   join.confidence = observed.confidence;
   for (std::size_t n = 0; n < observed.members.size(); ++n) {
     const Observed member = observed.members[n];
-    if (observations_.publishes(objects_, member)) {
+    if (observations_.publishes(member)) {
       join.completed_by.push_back(join.inputs[n]);
     } else {
       join.keeping_time = std::max(
@@ -670,7 +674,7 @@ void Builder::add_edges() {
 /// Timers read what subscriptions keep, without a message.
 void Builder::add_sampled_edges() {
   std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> known;
-  for (const SampledInput& input : find_sampled_inputs(observations_, objects_)) {
+  for (const SampledInput& input : find_sampled_inputs(observations_, objects_, links_)) {
     const auto from = callback_of_.find(input.subscription);
     const auto to = callback_of_.find(input.timer);
     if (from == callback_of_.end() || to == callback_of_.end() ||

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "joins.hpp"
+#include "takt/links/link.hpp"
 #include "takt/model/message_share.hpp"
 #include "takt/model/model.hpp"
 #include "takt/synthesis/observations.hpp"
@@ -136,6 +137,7 @@ class Builder {
   Instant begin_;
   Instant end_;
   const model::Model* declared_;
+  std::vector<links::Link> links_;
   model::Model model_;
   std::vector<ObservedJoin> joins_;
   std::map<Observed, std::size_t> join_of_;

@@ -16,9 +16,10 @@ void DeclaredSets::learn(const execution::Objects& objects) {
     for (const ObservedCallbackIndex member : link.inputs) {
       join_of_.try_emplace(member, joins_.size());
     }
-    joins_.push_back({.kind = link.kind,
-                      .members = link.inputs,
-                      .held = std::vector<std::uint64_t>(link.inputs.size()),
+    const auto kind =
+        link.kind == InputLink::Kind::and_ ? model::JoinKind::and_ : model::JoinKind::newest;
+    joins_.push_back({.members = link.inputs,
+                      .held = {kind, link.inputs.size()},
                       .since = std::vector<Duration>(link.inputs.size()),
                       .cost = {}});
   }
@@ -35,14 +36,14 @@ void DeclaredSets::add(const execution::Objects& objects, ObservedCallbackIndex 
   const auto member = static_cast<std::size_t>(std::ranges::find(join.members, subscription) -
                                                join.members.begin());
   join.since[member] = bounded(join.since[member] + cost);
-  join.held[member] = join.kind == InputLink::Kind::newest ? 1 : join.held[member] + 1;
-  if (std::ranges::count(join.held, std::uint64_t{0}) != 0) {
+  join.held.arrive(member);
+  if (!join.held.is_complete()) {
     return;
   }
   join.cost.add(std::accumulate(join.since.begin(), join.since.end(), Duration{0},
                                 [](Duration sum, Duration more) { return bounded(sum + more); }));
   std::ranges::fill(join.since, Duration{0});
-  std::ranges::for_each(join.held, [](std::uint64_t& held) { --held; });
+  join.held.use();
 }
 
 void DeclaredSets::restart(const std::function<bool(ObservedCallbackIndex)>& is_concerned) {

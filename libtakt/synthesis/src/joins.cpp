@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <utility>
 
-#include "confidence.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/topics.hpp"
@@ -15,46 +13,32 @@
 namespace takt::synthesis {
 namespace {
 
-using execution::NodeIndex;
 using execution::Objects;
+using links::Link;
+using links::NodeInputs;
 using model::JoinKind;
-using Members = std::set<ObservedCallbackIndex>;
-using Topics = std::set<TopicIndex>;
+using Members = NodeInputs::Members;
 
-/// Fewer publications than this show nothing.
-constexpr std::uint64_t least_publications = 4;
-
-/// A node that uses fewer than one in so many of an input's messages reads it rather than waits for
-/// it (transforms, a state that is sent often).
-constexpr std::uint64_t most_kept = 3;
-
-/// Where a node uses message_filters, the functions that it registers name it.
-constexpr std::string_view synchronizer = "message_filters";
-
-Topics outputs_of(const NodeInputs& inputs, const Members& members) {
-  Topics topics;
-  for (const ObservedCallbackIndex member : members) {
-    const auto& outputs = inputs.subscriptions().at(member).outputs;
-    topics.insert(outputs.begin(), outputs.end());
+/// Adds the cost of the sets that the members complete.
+void add_costs(const NodeInputs& inputs, const Members& members, ObservedJoin& join) {
+  for (const TopicIndex topic : inputs.outputs_of(members)) {
+    const execution::CostCurve& cost = inputs.cost(join.kind, topic);
+    join.execution_time = execution::merge_costs(std::move(join.execution_time), cost.values());
+    join.without_largest =
+        execution::merge_costs(std::move(join.without_largest), cost.values_without_largest());
   }
-  return topics;
 }
 
 /// The join, if every run agrees that it publishes on these topics.
 std::optional<ObservedJoin> verified(const NodeInputs& inputs, const Members& members,
                                      JoinKind kind) {
-  const Topics topics = outputs_of(inputs, members);
+  const auto topics = inputs.outputs_of(members);
+  const bool agrees = std::ranges::all_of(
+      topics, [&](TopicIndex topic) { return inputs.agrees(kind, members, topic); });
   ObservedJoin join{.kind = kind, .members = {members.begin(), members.end()}};
-  for (const TopicIndex topic : topics) {
-    if (!inputs.agrees(kind, members, topic)) {
-      return std::nullopt;
-    }
-    const execution::CostCurve& cost = inputs.cost(kind, topic);
-    join.execution_time = execution::merge_costs(std::move(join.execution_time), cost.values());
-    join.without_largest =
-        execution::merge_costs(std::move(join.without_largest), cost.values_without_largest());
-  }
-  return topics.empty() || !join.execution_time.empty() ? std::optional(join) : std::nullopt;
+  add_costs(inputs, members, join);
+  return agrees && (topics.empty() || !join.execution_time.empty()) ? std::optional(join)
+                                                                    : std::nullopt;
 }
 
 /// The most that n sets cost if no publication shows when one is complete: n runs of the member
@@ -84,126 +68,19 @@ std::vector<Duration> cost_of_sets(const Observations& observations, const Membe
   return sum;
 }
 
-/// Infers the joins of a node.
-class Inference {
- public:
-  Inference(const Observations& observations, const Objects& objects, NodeIndex node,
-            const NodeInputs& inputs)
-      : observations_(observations), objects_(objects), inputs_(inputs) {
-    for (const execution::Timer& timer : objects.timers) {
-      timers_publish_ = timers_publish_ ||
-                        (timer.node == node && observations.publishes(objects, timer.callback));
-    }
-  }
-
-  std::vector<ObservedJoin> run() {
-    std::vector<ObservedJoin> joins;
-    Members all;
-    for (const auto& [subscription, activity] : inputs_.subscriptions()) {
-      all.insert(subscription);
-    }
-    Topics done;
-    for (const TopicIndex topic : outputs_of(inputs_, all)) {
-      if (done.contains(topic) || inputs_.publications(topic) < least_publications) {
-        continue;
-      }
-      for (const JoinKind kind : {JoinKind::newest, JoinKind::and_}) {
-        const Members members = members_of(topic, kind);
-        auto join = members.size() < 2 ? std::nullopt : verified(inputs_, members, kind);
-        if (!join) {
-          continue;
-        }
-        join->confidence = confidence(members, topic, kind);
-        done.merge(outputs_of(inputs_, members));
-        joins.push_back(std::move(*join));
-        break;
-      }
-    }
-    return joins;
-  }
-
- private:
-  /// Whether the subscription seems to do nothing but keep its messages for a publication on the
-  /// topic.
-  [[nodiscard]] bool only_keeps(ObservedCallbackIndex subscription, TopicIndex topic) const {
-    const auto& activity = inputs_.subscriptions().at(subscription);
-    if (objects_[subscription].symbol.find(synchronizer) != std::string::npos) {
-      return true;
-    }
-    return !timers_publish_ && activity.outputs.empty() &&
-           activity.runs <= most_kept * inputs_.publications(topic) &&
-           10 * activity.short_runs >= 9 * activity.runs;
-  }
-
-  /// The inputs without which nothing is published on the topic. Empty if there is no such set.
-  [[nodiscard]] Members members_of(TopicIndex topic, JoinKind kind) const {
-    Members members = inputs_.always_present(kind, topic);
-    std::erase_if(members, [this](ObservedCallbackIndex member) {
-      return observations_.callback(member) == nullptr;
-    });
-    for (auto next = members.begin(); next != members.end();) {
-      const bool needed =
-          inputs_.waits_for(kind, members, *next, topic) != 0 || only_keeps(*next, topic);
-      next = needed ? std::next(next) : members.erase(next);
-      // Without this member, an earlier one may not be needed any more.
-      next = needed ? next : members.begin();
-    }
-    for (const auto& [subscription, activity] : inputs_.subscriptions()) {
-      if (activity.outputs.contains(topic) && !members.contains(subscription)) {
-        return {};
-      }
-    }
-    return members;
-  }
-
-  [[nodiscard]] std::int64_t confidence(const Members& members, TopicIndex topic,
-                                        JoinKind kind) const {
-    std::uint64_t least = UINT64_MAX;
-    for (const ObservedCallbackIndex member : members) {
-      least = std::min(least, inputs_.waits_for(kind, members, member, topic));
-    }
-    return confidence_after(least);
-  }
-
-  const Observations& observations_;
-  const Objects& objects_;
-  const NodeInputs& inputs_;
-  bool timers_publish_ = false;
-};
-
 class Search {
  public:
   Search(const Observations& observations, const Objects& objects)
       : observations_(observations), objects_(objects) {}
 
-  /// Joins that the programs declare, with their kind or without: then of whichever kind the runs
-  /// agree with.
-  void add_links() {
-    for (const execution::InputLink& link : objects_.input_links) {
-      using Kind = execution::InputLink::Kind;
-      const Members members(link.inputs.begin(), link.inputs.end());
-      const NodeInputs* inputs = inputs_of(members);
-      if (link.kind != Kind::sampled && inputs != nullptr) {
-        const JoinKind kind = link.kind == Kind::and_ ? JoinKind::and_ : JoinKind::newest;
-        add_verified(verified(*inputs, members, kind), members,
-                     fmt::format("joins its inputs (\"{}\")", model::to_string(kind)));
-      }
-    }
-    for (const execution::MessageLink& link : objects_.message_links) {
-      Members members;
-      for (const execution::SubscriptionIndex input : link.inputs) {
-        members.insert(objects_[input].callback);
-      }
-      const NodeInputs* inputs = inputs_of(members);
-      if (link.kind != execution::MessageLink::Kind::partial_sync || inputs == nullptr) {
-        continue;
-      }
-      auto join = verified(*inputs, members, JoinKind::newest);
-      if (!join) {
-        join = verified(*inputs, members, JoinKind::and_);
-      }
-      add_verified(std::move(join), members,
-                   "waits for all of its inputs (message_link_partial_sync)");
+  void add(const Link& link) {
+    const Members members(link.inputs.begin(), link.inputs.end());
+    const NodeInputs* inputs = inputs_of(members);
+    if (link.kind != Link::Kind::joined || inputs == nullptr) return;
+    if (link.grounds == links::Grounds::inferred) {
+      add_inferred(link, members, *inputs);
+    } else {
+      add_declared(link, members, *inputs);
     }
   }
 
@@ -211,9 +88,10 @@ class Search {
     for (const model::Join& declared : model.joins) {
       const std::string node = model::node_name(model[declared.callback]);
       const auto topics = model::subscribed_topics(model, declared.callback);
-      for (const auto& [index, inputs] : observations_.inputs()) {
+      for (std::size_t i = 0; i < observations_.links().inputs().size(); ++i) {
+        const NodeInputs& inputs = observations_.links().inputs()[i];
         Members members;
-        if (objects_[index].full_name() != node || declared.confidence) {
+        if (objects_.nodes[i].full_name() != node || declared.confidence) {
           continue;
         }
         for (const auto& [subscription, activity] : inputs.subscriptions()) {
@@ -230,14 +108,6 @@ class Search {
     }
   }
 
-  void add_inferred() {
-    for (const auto& [node, inputs] : observations_.inputs()) {
-      if (objects_.has_all_links(objects_[node].process)) continue;
-      auto joins = Inference(observations_, objects_, node, inputs).run();
-      std::ranges::move(joins, std::back_inserter(found_.joins));
-    }
-  }
-
   ObservedJoins result() { return std::move(found_); }
 
  private:
@@ -250,12 +120,33 @@ class Search {
     found_.joins.push_back(std::move(join));
   }
 
-  void add_verified(std::optional<ObservedJoin> join, const Members& members,
-                    const std::string& declaration) {
+  /// A callback of a model publishes for its join alone.
+  void add_inferred(const Link& link, const Members& members, const NodeInputs& inputs) {
+    std::set<TopicIndex> topics;
+    for (const execution::PublisherIndex output : link.outputs) {
+      topics.insert(objects_[output].topic);
+    }
+    ObservedJoin join{
+        .kind = link.join, .members = link.inputs, .confidence = link.confidence.front()};
+    add_costs(inputs, members, join);
+    if (!std::ranges::includes(topics, inputs.outputs_of(members)) || join.execution_time.empty()) {
+      return;
+    }
+    found_.joins.push_back(std::move(join));
+  }
+
+  /// A declaration without a kind is of whichever kind the runs agree with.
+  void add_declared(const Link& link, const Members& members, const NodeInputs& inputs) {
+    auto join = verified(inputs, members, link.join);
+    const bool has_kind = link.outputs.empty();
+    if (!join && !has_kind) join = verified(inputs, members, JoinKind::and_);
     if (join) {
       add(std::move(*join), members);
       return;
     }
+    const std::string declaration =
+        has_kind ? fmt::format("joins its inputs (\"{}\")", model::to_string(link.join))
+                 : "waits for all of its inputs (message_link_partial_sync)";
     found_.warnings.push_back(
         fmt::format("{} declares that it {}, but publishes at other times, too: not taken for a "
                     "join",
@@ -269,14 +160,13 @@ class Search {
       return observations_.callback(member) != nullptr;
     });
     if (members.size() < 2 || !all_ran) return nullptr;
-    for (const auto& [node, inputs] : observations_.inputs()) {
-      if (std::ranges::all_of(members, [&](ObservedCallbackIndex member) {
-            return inputs.subscriptions().contains(member);
-          })) {
-        return &inputs;
-      }
-    }
-    return nullptr;
+    const auto node = objects_.node_of(objects_[*members.begin()]);
+    if (!node) return nullptr;
+    const NodeInputs& inputs = observations_.links().inputs(*node);
+    const bool has_all = std::ranges::all_of(members, [&](ObservedCallbackIndex member) {
+      return inputs.subscriptions().contains(member);
+    });
+    return has_all ? &inputs : nullptr;
   }
 
   const Observations& observations_;
@@ -287,13 +177,20 @@ class Search {
 }  // namespace
 
 ObservedJoins find_joins(const Observations& observations, const Objects& objects,
-                         const model::Model* declared) {
+                         std::span<const Link> links, const model::Model* declared) {
   Search search(observations, objects);
-  search.add_links();
+  const auto is_inferred = [](const Link& link) {
+    return link.grounds == links::Grounds::inferred;
+  };
+  for (const Link& link : links) {
+    if (!is_inferred(link)) search.add(link);
+  }
   if (declared != nullptr) {
     search.add_declared(*declared);
   }
-  search.add_inferred();
+  for (const Link& link : links) {
+    if (is_inferred(link)) search.add(link);
+  }
   return search.result();
 }
 

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "takt/execution/objects.hpp"
+#include "takt/links/link.hpp"
 #include "takt/model/model.hpp"
 #include "takt/synthesis/observations.hpp"
 
@@ -32,15 +34,11 @@ struct ObservedJoins {
   std::vector<std::string> warnings;
 };
 
-/// The joins of a trace, all of which agree with every run of their subscriptions:
-///
-/// - those that the program declares (message-flow 1.5b) or the model `declared` (may be null);
-/// - those inferred: the subscriptions that had a message whenever the node published on a topic,
-///   and for which it waits. If it was seen n times to wait for each, the confidence is 100 n / (n
-///   + 1). An input that was never late was never waited for. It is a part of the join all the same
-///   if its runs only keep the message; the confidence is then 50.
+/// The joins among `links`, and those that the model `declared` (may be null) declares. Every run
+/// of its subscriptions agrees with a declared one.
 [[nodiscard]] ObservedJoins find_joins(const Observations& observations,
                                        const execution::Objects& objects,
+                                       std::span<const links::Link> links,
                                        const model::Model* declared);
 
 }  // namespace takt::synthesis

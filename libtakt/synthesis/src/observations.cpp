@@ -25,11 +25,6 @@ constexpr std::string_view change_state = "/change_state";
 constexpr Duration longest_telling = std::chrono::seconds(1);
 constexpr std::size_t most_awaiting = 1024;
 
-/// Whether messages on a topic are no output of the application.
-bool is_of_ros(std::string_view topic) {
-  return execution::housekeeping_of(topic) != execution::Housekeeping::none;
-}
-
 /// Whether the callback is periodic, so that its activations need not be counted.
 bool is_periodic(const execution::Objects& objects, const execution::Callback& callback) {
   return callback.timer ||
@@ -58,6 +53,7 @@ void Observations::add(const execution::Database& database, const Publication& p
       }
     }
   }
+  links_.on_publication(database, publication);
   if (publication.instance == InstanceId::none || publication.repeats_intra_process) {
     return;
   }
@@ -186,20 +182,11 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     }
   }
 
-  const auto outputs = published(objects, instance);
-  Beginning& beginning = grow_to(beginnings_, instance.callback);
-  beginning.run = std::min(beginning.run.value_or(instance.start), instance.start);
-  if (!outputs.empty() && !beginning.publication) {
-    beginning.publication = instance.end;
-  }
-  beginning.silent_runs += beginning.publication ? 0u : 1u;
-
+  links_.on_instance(database, instance);
   if (node) {
     overlaps_.add(*node, instance);
   }
-  if (owner.kind == CallbackKind::subscription && node &&
-      !is_of_ros(objects[*objects.topic_of(owner)])) {
-    inputs_[*node].add(instance.callback, outputs, instance.execution_time());
+  if (owner.kind == CallbackKind::subscription) {
     declared_sets_.add(objects, instance.callback, instance.execution_time());
   }
   if (observing_.phases && owner.kind == CallbackKind::service && node &&
@@ -228,9 +215,7 @@ void Observations::begin_phase(const execution::Objects& objects, execution::Nod
   std::erase_if(edges_, [&](const auto& edge) { return is_concerned(std::get<0>(edge.first)); });
   std::erase_if(outputs_, [&](const auto& output) { return is_concerned(output.first.first); });
   std::erase_if(awaiting_, [&](const auto& instance) { return is_concerned(instance.callback); });
-  if (const auto inputs = inputs_.find(node); inputs != inputs_.end()) {
-    inputs->second.begin_phase();
-  }
+  links_.begin_phase(objects, node);
   declared_sets_.restart(is_concerned);
   Phases& phases = phases_[node];
   ++phases.changes;
@@ -244,27 +229,6 @@ bool Observations::has_edge(ObservedCallbackIndex from, ObservedCallbackIndex to
          std::get<1>(first->first) == to;
 }
 
-std::set<TopicIndex> Observations::published(const execution::Objects& objects,
-                                             const CallbackInstance& instance) const {
-  std::set<TopicIndex> topics;
-  const std::size_t thread = instance.thread.value();
-  if (thread >= sent_.size() || sent_[thread].instance != instance.id) {
-    return topics;
-  }
-  for (const auto& [topic, count] : sent_[thread].topics) {
-    if (!is_of_ros(objects[topic])) {
-      topics.insert(topic);
-    }
-  }
-  return topics;
-}
-
-bool Observations::publishes(const execution::Objects& objects, ObservedCallbackIndex index) const {
-  return std::ranges::any_of(outputs_, [&](const auto& output) {
-    return output.first.first == index && !is_of_ros(objects[output.first.second]);
-  });
-}
-
 void Observations::restart(Instant time) {
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     if (callbacks_[i].count != 0) {
@@ -275,9 +239,7 @@ void Observations::restart(Instant time) {
   phases_.clear();
   edges_.clear();
   outputs_.clear();
-  for (auto& [node, inputs] : inputs_) {
-    inputs.restart();
-  }
+  links_.restart();
   declared_sets_.restart([](ObservedCallbackIndex) { return true; });
   overheads_.clear();
   awaiting_.clear();

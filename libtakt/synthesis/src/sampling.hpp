@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "takt/execution/objects.hpp"
+#include "takt/links/link.hpp"
 #include "takt/synthesis/observations.hpp"
 
 namespace takt::synthesis {
@@ -13,19 +15,16 @@ namespace takt::synthesis {
 struct SampledInput {
   ObservedCallbackIndex subscription;
   ObservedCallbackIndex timer;
-  /// Percent; none if the program declares it.
+  /// Percent; none if it is declared.
   std::optional<std::int64_t> confidence;
 };
 
-/// The inputs that timers sample:
-///
-/// - those that programs declare (message-flow 1.5b, periodic and asynchronous links);
-/// - those inferred: a subscription that publishes nothing and a timer of the same node that does.
-///   If the timer ran n times without publishing until the first message came, the confidence is
-///   100 n / (n + 1), else 50; several such timers of a node share it.
+/// The inputs that timers sample by these links. Where a link names no timer, it is each of the
+/// node that published on one of its topics.
 ///
 /// A wrong one adds chains and makes no bound smaller, because a timer's activations are its own.
 [[nodiscard]] std::vector<SampledInput> find_sampled_inputs(const Observations& observations,
-                                                            const execution::Objects& objects);
+                                                            const execution::Objects& objects,
+                                                            std::span<const links::Link> links);
 
 }  // namespace takt::synthesis

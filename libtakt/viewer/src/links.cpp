@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "takt/flow/causality.hpp"
+#include "takt/links/held_messages.hpp"
+#include "takt/links/infer.hpp"
 #include "takt/model/order.hpp"
 
 namespace takt::viewer {
@@ -24,20 +26,12 @@ struct LinkRow {
   auto operator<=>(const LinkRow&) const = default;
 };
 
-/// The groups that flow::known_groups() finds, and the inputs that timers of the model sample, for
+/// The links that flow::known_links() finds, and the inputs that timers of the model sample, for
 /// nodes whose programs declare no link.
-std::vector<flow::Group> groups_of(const execution::Objects& objects, const model::Model& model,
-                                   const Recording& recording) {
-  std::vector<flow::Group> groups = flow::known_groups(objects, &model);
-  std::set<execution::NodeIndex> known;
-  for (const flow::Group& group : groups) {
-    for (const ObservedCallbackIndex input : group.inputs) {
-      const auto node = objects.node_of(objects[input]);
-      if (node && group.origin == flow::LinkOrigin::declared) {
-        known.insert(*node);
-      }
-    }
-  }
+std::vector<links::Link> links_of(const execution::Objects& objects, const model::Model& model,
+                                  const Recording& recording) {
+  std::vector<links::Link> links = flow::known_links(objects, &model);
+  const auto known = links::nodes_of(objects, links::declared_links(objects));
   std::map<model::CallbackIndex, std::vector<ObservedCallbackIndex>> observed;
   for (std::size_t i = 0; i < recording.matches().size(); ++i) {
     const auto node = objects.node_of(objects[ObservedCallbackIndex(i)]);
@@ -53,29 +47,30 @@ std::vector<flow::Group> groups_of(const execution::Objects& objects, const mode
       continue;
     }
     for (const ObservedCallbackIndex reader : readers->second) {
-      groups.push_back({.kind = flow::LinkKind::periodic_async,
-                        .origin = flow::LinkOrigin::model,
-                        .process = objects[reader].process,
-                        .inputs = inputs->second,
-                        .outputs = {},
-                        .reader = reader});
+      links::Link& link = links.emplace_back();
+      link.kind = links::Link::Kind::sampled;
+      link.grounds = links::Grounds::model;
+      link.process = objects[reader].process;
+      link.inputs = inputs->second;
+      link.reader = reader;
     }
   }
-  return groups;
+  return links;
 }
 
-/// Follows one group from run to run.
+/// Follows one link from run to run.
 class Follower {
  public:
-  Follower(const execution::Objects& objects, const flow::Group& group) : group_(group) {
-    for (const execution::PublisherIndex output : group.outputs) {
+  Follower(const execution::Objects& objects, const links::Link& link)
+      : link_(link), held_(link.join, link.inputs.size()) {
+    for (const execution::PublisherIndex output : link.outputs) {
       outputs_.insert(objects[output].topic);
     }
     for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
       const ObservedCallbackIndex callback(i);
-      const bool is_timer = objects[callback].timer && objects[callback].process == group.process;
+      const bool is_timer = objects[callback].timer && objects[callback].process == link.process;
       if (is_input(callback) ||
-          (is_stored() && (group.reader ? *group.reader == callback : is_timer))) {
+          (is_stored() && (link.reader ? *link.reader == callback : is_timer))) {
         callbacks_.push_back(callback);
       }
     }
@@ -86,7 +81,7 @@ class Follower {
   }
   /// The inputs, and the callbacks that may use them.
   [[nodiscard]] const std::vector<ObservedCallbackIndex>& callbacks() const { return callbacks_; }
-  /// Whether a message on the topic may come of the group.
+  /// Whether a message on the topic may come of the link.
   [[nodiscard]] bool leads_to(execution::TopicIndex topic) const {
     return outputs_.empty() || outputs_.contains(topic);
   }
@@ -94,39 +89,38 @@ class Follower {
   /// A run of one of `callbacks` ended. `use` is called with each run that it used.
   template <typename Use>
   void end(std::size_t run, ObservedCallbackIndex callback, bool publishes, Use use) {
-    const bool uses = publishes && is_input(callback) != is_stored();
-    if (is_input(callback) && !(uses && !group_.is_queued)) {
-      auto& held = held_[callback];
-      if (!group_.is_queued) {
-        held.clear();
-      }
-      held.push_back(run);
+    if (is_input(callback)) {
+      held_.arrive(position_of(callback), run);
     }
-    if (!uses) {
+    if (!publishes || is_input(callback) == is_stored()) {
       return;
     }
-    for (auto& [input, held] : held_) {
-      if (input != callback && !held.empty()) {
-        use(input, held.front());
+    for (std::size_t i = 0; i < link_.inputs.size(); ++i) {
+      if (link_.inputs[i] != callback && !held_.of(i).empty()) {
+        use(link_.inputs[i], held_.of(i).front());
       }
-      // A completed set is used up; what is stored is used again.
-      if (!is_stored() && !held.empty()) {
-        held.pop_front();
-      }
+    }
+    // A completed set is used up; what is stored is used again.
+    if (!is_stored()) {
+      held_.use();
     }
   }
 
  private:
-  [[nodiscard]] bool is_stored() const { return group_.kind == flow::LinkKind::periodic_async; }
+  [[nodiscard]] bool is_stored() const { return link_.kind == links::Link::Kind::sampled; }
+  [[nodiscard]] std::size_t position_of(ObservedCallbackIndex callback) const {
+    return static_cast<std::size_t>(std::ranges::find(link_.inputs, callback) -
+                                    link_.inputs.begin());
+  }
   [[nodiscard]] bool is_input(ObservedCallbackIndex callback) const {
-    return std::ranges::find(group_.inputs, callback) != group_.inputs.end();
+    return position_of(callback) != link_.inputs.size();
   }
 
-  const flow::Group& group_;
+  const links::Link& link_;
   std::set<execution::TopicIndex> outputs_;
   std::vector<ObservedCallbackIndex> callbacks_;
-  /// The runs of each input that wait to be used: the newest, or all.
-  std::map<ObservedCallbackIndex, std::deque<std::size_t>> held_;
+  /// The runs of the inputs that wait to be used.
+  links::HeldMessages<std::deque<std::size_t>> held_;
 };
 
 }  // namespace
@@ -134,11 +128,11 @@ class Follower {
 Links make_links(const execution::Objects& objects, const model::Model& model,
                  const Recording& recording, const Timeline& timeline, const Storage& storage) {
   const auto& runs = recording.runs();
-  const std::vector<flow::Group> groups = groups_of(objects, model, recording);
+  const std::vector<links::Link> known = links_of(objects, model, recording);
   std::vector<Follower> followers;
   std::vector<std::vector<std::size_t>> followers_of(objects.callbacks.size());
-  for (const flow::Group& group : groups) {
-    const Follower& follower = followers.emplace_back(objects, group);
+  for (const links::Link& link : known) {
+    const Follower& follower = followers.emplace_back(objects, link);
     for (const ObservedCallbackIndex callback : follower.callbacks()) {
       followers_of[callback.value()].push_back(followers.size() - 1);
     }

@@ -6,7 +6,6 @@
 
 #include "../execution/relay_chain.hpp"
 #include "takt/flow/document.hpp"
-#include "takt/flow/join_state.hpp"
 #include "takt/model/json.hpp"
 
 namespace takt::flow {
@@ -459,19 +458,6 @@ TEST(Measurement, AnInstanceThatIsOlderThanTheWindowIsCountedAndReplacesNoNewerO
   const json document =
       json::parse(to_json(model, scenario, interpreter.database(), {}, measurement));
   EXPECT_EQ(document["losses"]["instances_beyond_window"], 1);
-}
-
-TEST(JoinState, AndQueuesWhereNewestForgets) {
-  JoinState both(model::JoinKind::and_, 2);
-  JoinState newest(model::JoinKind::newest, 2);
-  std::vector<bool> completes_and;
-  std::vector<bool> completes_newest;
-  for (const std::size_t input : {0u, 0u, 1u, 1u, 0u}) {
-    completes_and.push_back(both.arrive(input));
-    completes_newest.push_back(newest.arrive(input));
-  }
-  EXPECT_EQ(completes_and, (std::vector{false, false, true, true, false}));
-  EXPECT_EQ(completes_newest, (std::vector{false, false, true, false, true}));
 }
 
 }  // namespace

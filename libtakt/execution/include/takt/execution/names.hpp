@@ -47,4 +47,8 @@ enum class Housekeeping { none, parameters, logging, clock };
 /// descriptions, logging.
 [[nodiscard]] bool is_infrastructure(std::string_view name);
 
+/// Whether transforms between frames are sent on a topic. Each user of transforms stores all of
+/// them, whichever it looks up.
+[[nodiscard]] bool is_transform(std::string_view topic);
+
 }  // namespace takt::execution

@@ -10,6 +10,8 @@
 #include "takt/execution/observer.hpp"
 #include "takt/flow/paths.hpp"
 #include "takt/flow/store.hpp"
+#include "takt/links/evidence.hpp"
+#include "takt/links/link.hpp"
 
 namespace takt::flow {
 
@@ -54,6 +56,7 @@ class FlowTracker final : public execution::Observer {
                  const tracepoints::SchedSwitch& change) override;
   void on_wakeup(const execution::Database& database, const execution::Occurrence& at,
                  const tracepoints::SchedWakeup& wakeup) override;
+  void on_steady_state(const execution::Database& database, Instant time) override;
 
   /// To be called after the last event. Error: nothing in the trace has a name of the options.
   [[nodiscard]] Result<void> finish(const execution::Database& database);
@@ -61,7 +64,7 @@ class FlowTracker final : public execution::Observer {
   [[nodiscard]] const FlowOptions& options() const { return options_; }
   /// Complete after finish().
   [[nodiscard]] const PathCollector& collected() const { return collector_; }
-  [[nodiscard]] const std::vector<Group>& groups() const { return groups_; }
+  [[nodiscard]] const std::vector<links::Link>& links() const { return links_; }
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const ThreadStates& states() const { return states_; }
   /// Runs of which no flow was followed: they ended when those of their part of the recording had
@@ -85,7 +88,8 @@ class FlowTracker final : public execution::Observer {
   Store store_;
   ThreadStates states_;
   PathCollector collector_;
-  std::vector<Group> groups_;
+  links::Evidence evidence_;
+  std::vector<links::Link> links_;
   std::vector<HostClock> clocks_;
   std::uint64_t next_ = 1;
   /// The moments since the oldest row at which another part of the window was full.

@@ -15,10 +15,10 @@
 #include "takt/execution/observer.hpp"
 #include "takt/execution/windows.hpp"
 #include "takt/flow/instance_window.hpp"
-#include "takt/flow/join_state.hpp"
 #include "takt/flow/matching.hpp"
 #include "takt/flow/message_times.hpp"
 #include "takt/flow/timer_grid.hpp"
+#include "takt/links/held_messages.hpp"
 #include "takt/model/model.hpp"
 #include "takt/statistics/distribution.hpp"
 
@@ -128,6 +128,8 @@ class Measurer final : public execution::Observer {
 
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
   void on_dds_write(const execution::Database& database, const execution::DdsMessage& message,
                     Instant time) override;
   void on_dds_receive(const execution::Database& database, const execution::DdsMessage& message,
@@ -166,7 +168,9 @@ class Measurer final : public execution::Observer {
   /// The state that links the instances of a callback of the model to those before.
   struct CallbackState {
     std::optional<TimerGrid> grid;
-    std::optional<JoinState> join;
+    std::optional<links::HeldMessages<links::MessageCount>> join;
+    /// Whether the join was inferred from which of its runs published: those complete a set.
+    bool publishes_sets = false;
     /// The join's input that takes the messages of a predecessor, or of a topic.
     std::map<model::CallbackIndex, std::size_t> input_of_sender;
     std::map<std::string, std::size_t> input_of_topic;
@@ -205,8 +209,8 @@ class Measurer final : public execution::Observer {
   void measure_edge(const execution::Database& database, Measurement::Edge& edge,
                     const execution::CallbackInstance& instance,
                     const execution::Publication& publication, bool alone);
-  static bool completes_join(CallbackState& state, const execution::CallbackInstance& instance,
-                             const std::string& topic, std::optional<model::CallbackIndex> sender);
+  bool completes_join(CallbackState& state, const execution::CallbackInstance& instance,
+                      const std::string& topic, std::optional<model::CallbackIndex> sender) const;
   /// What following a chain back from its end found: its beginning, another path, a message whose
   /// publication is not known, or one whose sender has not ended.
   enum class Found { beginning, other_path, sender_unknown, sender_not_ended };
@@ -229,6 +233,7 @@ class Measurer final : public execution::Observer {
   /// By executor; those of several threads have no windows.
   std::vector<execution::WindowCheck> windows_;
   MessageTimes message_times_;
+  std::vector<execution::InstanceId> sending_;  // by thread: the newest instance that published
   InstanceWindow window_;
   /// The callbacks of the newest instances whose message was taken before its publication was seen.
   std::map<execution::InstanceId, model::CallbackIndex> awaiting_source_;

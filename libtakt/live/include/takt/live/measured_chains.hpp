@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +30,8 @@ class MeasuredChains final : public execution::Observer {
 
   void on_instance(const execution::Database& database,
                    const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
   void on_late_source(const execution::Database& database, execution::InstanceId instance,
                       execution::PublicationId source) override;
   void on_steady_state(const execution::Database& database, Instant time) override {
@@ -67,8 +70,15 @@ class MeasuredChains final : public execution::Observer {
   [[nodiscard]] bool was_reported(std::size_t chain, execution::InstanceId end,
                                   Instant completion) const;
 
+  struct Recent {
+    execution::CallbackInstance instance;
+    /// One of the messages that it sent.
+    std::optional<execution::Publication> sent;
+  };
+
   /// The newest instances, in the order of their ends: a new measurer begins with them.
-  std::deque<execution::CallbackInstance> recent_;
+  std::deque<Recent> recent_;
+  std::vector<std::optional<execution::Publication>> sent_;  // by thread: the newest message
   Instant followed_until_{};
   /// When the last instance ended that the former measurer saw, the ends that it had not reported,
   /// and by chain whether it measured it.

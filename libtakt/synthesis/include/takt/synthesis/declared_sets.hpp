@@ -9,9 +9,11 @@
 
 #include "takt/execution/curves.hpp"
 #include "takt/execution/database.hpp"
-#include "takt/synthesis/node_inputs.hpp"
+#include "takt/links/held_messages.hpp"
 
 namespace takt::synthesis {
+
+using execution::ObservedCallbackIndex;
 
 /// The costs of the sets of declared joins (takt:inputs_linked). If a join publishes nothing, only
 /// this shows when a set is complete.
@@ -28,10 +30,9 @@ class DeclaredSets {
 
  private:
   struct Join {
-    execution::InputLink::Kind kind;
     std::vector<ObservedCallbackIndex> members;
-    /// By member: its messages that are held, and what its runs cost since the last set.
-    std::vector<std::uint64_t> held;
+    links::HeldMessages<links::MessageCount> held;
+    /// By member: what its runs cost since the last set.
     std::vector<Duration> since;
     execution::CostCurve cost;
   };

@@ -15,14 +15,17 @@
 #include "takt/execution/executors.hpp"
 #include "takt/execution/instances.hpp"
 #include "takt/execution/recent_ends.hpp"
+#include "takt/links/evidence.hpp"
 #include "takt/synthesis/aging.hpp"
 #include "takt/synthesis/callback_orders.hpp"
 #include "takt/synthesis/declared_sets.hpp"
-#include "takt/synthesis/node_inputs.hpp"
 #include "takt/synthesis/overlaps.hpp"
 #include "takt/synthesis/prompt_threads.hpp"
 
 namespace takt::synthesis {
+
+using execution::ObservedCallbackIndex;
+using execution::TopicIndex;
 
 /// Which of a program's behaviour goes into the model.
 struct Observing {
@@ -118,14 +121,6 @@ struct OutputObservation {
   std::uint64_t most_per_instance = 0;
 };
 
-/// When a callback ran and published first, start-up included.
-struct Beginning {
-  std::optional<Instant> run;
-  std::optional<Instant> publication;
-  /// Runs before the first publication.
-  std::uint64_t silent_runs = 0;
-};
-
 /// Collects everything that the model is made of, in memory bounded by the number of callbacks and
 /// not by the length of the trace.
 class Observations {
@@ -159,16 +154,14 @@ class Observations {
   /// Whether messages from one to the other are known that belong to the present phase.
   [[nodiscard]] bool has_edge(ObservedCallbackIndex from, ObservedCallbackIndex to) const;
   [[nodiscard]] const std::map<OutputKey, OutputObservation>& outputs() const { return outputs_; }
-  /// The subscriptions of each node, without those that ROS itself makes.
-  [[nodiscard]] const std::map<execution::NodeIndex, NodeInputs>& inputs() const { return inputs_; }
+  /// What shows the links within nodes.
+  [[nodiscard]] const links::Evidence& links() const { return links_; }
   [[nodiscard]] const DeclaredSets& declared_sets() const { return declared_sets_; }
   [[nodiscard]] const Overlaps& overlaps() const { return overlaps_; }
-  [[nodiscard]] Beginning beginning(ObservedCallbackIndex index) const {
-    return index.value() < beginnings_.size() ? beginnings_[index.value()] : Beginning{};
-  }
   /// Whether the callback published anything after start-up, log messages aside.
-  [[nodiscard]] bool publishes(const execution::Objects& objects,
-                               ObservedCallbackIndex index) const;
+  [[nodiscard]] bool publishes(ObservedCallbackIndex index) const {
+    return !links_.of(index).topics.empty();
+  }
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
   [[nodiscard]] const CallbackOrders& orders() const { return orders_; }
   /// The overhead of a thread's executor between consecutive instances; null if none was seen. With
@@ -201,9 +194,6 @@ class Observations {
   /// A node began another phase: forgets what its callbacks did and sent before.
   void begin_phase(const execution::Objects& objects, execution::NodeIndex node, Instant time,
                    std::string_view shown_by);
-  /// The topics on which an instance that ended published, log messages aside.
-  [[nodiscard]] std::set<TopicIndex> published(const execution::Objects& objects,
-                                               const execution::CallbackInstance& instance) const;
 
   Observing observing_;
   std::map<execution::NodeIndex, Phases> phases_;
@@ -214,8 +204,7 @@ class Observations {
   execution::RecentEnds ends_;
   std::map<EdgeKey, EdgeObservation> edges_;
   std::map<OutputKey, OutputObservation> outputs_;
-  std::map<execution::NodeIndex, NodeInputs> inputs_;
-  std::vector<Beginning> beginnings_;
+  links::Evidence links_;
   DeclaredSets declared_sets_;
   Overlaps overlaps_;
   execution::ExecutorFinder executors_;

@@ -13,7 +13,7 @@
 #include "takt/execution/objects.hpp"
 #include "takt/model/model.hpp"
 
-namespace takt::synthesis {
+namespace takt::links {
 
 using execution::ObservedCallbackIndex;
 using execution::TopicIndex;
@@ -24,13 +24,17 @@ using execution::TopicIndex;
 /// ago.
 class NodeInputs {
  public:
+  using Members = std::set<ObservedCallbackIndex>;
+
   /// Joins of more subscriptions than this are not looked for.
   static constexpr std::size_t max_subscriptions = 64;
-  /// At most so many different situations without a publication are told apart for a topic; a
-  /// topic with more is no join's.
+  /// At most so many different situations are told apart for a topic; a topic with more is no
+  /// join's.
   static constexpr std::size_t max_situations = 1024;
   /// A run this short can do no more than keep its message.
   static constexpr Duration longest_keeping = std::chrono::microseconds(20);
+  /// One run in so many may not fit a join: the first after a loss, or one that failed.
+  static constexpr std::uint64_t runs_per_exception = 20;
 
   /// A subscription ran and published on these topics.
   void add(ObservedCallbackIndex subscription, const std::set<TopicIndex>& outputs, Duration cost);
@@ -48,27 +52,38 @@ class NodeInputs {
   [[nodiscard]] const std::map<ObservedCallbackIndex, Activity>& subscriptions() const {
     return activities_;
   }
+  /// Topics on which runs of these subscriptions published.
+  [[nodiscard]] std::set<TopicIndex> outputs_of(const Members& members) const;
 
-  /// Whether all runs agree with this: `members` publish on `topic` when each of them has a
-  /// message that was not used before, and only then.
-  [[nodiscard]] bool agrees(model::JoinKind kind, const std::set<ObservedCallbackIndex>& members,
-                            TopicIndex topic) const;
+  /// How many runs of `members` contradict this: they publish on `topic` when each of them has a
+  /// message that was not used before, and only then. None if that is not known.
+  [[nodiscard]] std::optional<std::uint64_t> exceptions(model::JoinKind kind,
+                                                        const Members& members,
+                                                        TopicIndex topic) const;
+  /// Whether no run contradicts it.
+  [[nodiscard]] bool agrees(model::JoinKind kind, const Members& members, TopicIndex topic) const {
+    return exceptions(kind, members, topic) == std::uint64_t{0};
+  }
 
-  /// Subscriptions that had a message whenever one of the node's published on `topic`. Empty if
-  /// that is not known.
-  [[nodiscard]] std::set<ObservedCallbackIndex> always_present(model::JoinKind kind,
-                                                               TopicIndex topic) const;
+  /// Subscriptions that had a message whenever one of the node's published on `topic`, or nearly
+  /// so. Empty if that is not known.
+  [[nodiscard]] Members usually_present(model::JoinKind kind, TopicIndex topic) const;
+
+  /// At how many publications on the topic the subscription had no message; none if that is not
+  /// known.
+  [[nodiscard]] std::optional<std::uint64_t> absences(model::JoinKind kind,
+                                                      ObservedCallbackIndex subscription,
+                                                      TopicIndex topic) const;
 
   /// How many runs of `members` did not publish on `topic` although all of them but `absent` had a
   /// message. So often `absent` was seen to be waited for.
-  [[nodiscard]] std::uint64_t waits_for(model::JoinKind kind,
-                                        const std::set<ObservedCallbackIndex>& members,
+  [[nodiscard]] std::uint64_t waits_for(model::JoinKind kind, const Members& members,
                                         ObservedCallbackIndex absent, TopicIndex topic) const;
 
   /// How often a subscription published on the topic.
   [[nodiscard]] std::uint64_t publications(TopicIndex topic) const;
 
-  /// How many different situations without a publication are remembered, over all topics.
+  /// How many different situations are remembered, over all topics.
   [[nodiscard]] std::size_t situations() const;
 
   /// The cost of all runs from one publication on `topic` to the next, as far as they were of
@@ -84,11 +99,12 @@ class NodeInputs {
     Mask fresh = 0;
     /// If it is an AND join: how many more runs each input had than there were publications.
     std::vector<std::int64_t> waiting;
-    /// Inputs that held a message at every publication.
-    Mask always = ~Mask{0};
+    /// By input, the publications at which it held no message.
+    std::vector<std::uint64_t> absences;
     execution::CostCurve cost;
-    /// Runs without a publication, by what was held and who ran.
-    std::map<std::pair<Mask, std::uint8_t>, std::uint64_t> situations;
+    /// Publications by what was held, and runs without one by what was held and who ran.
+    std::map<Mask, std::uint64_t> sets;
+    std::map<std::pair<Mask, std::uint8_t>, std::uint64_t> silences;
   };
   struct Output {
     Held newest;
@@ -99,13 +115,16 @@ class NodeInputs {
     /// Cost of each subscription's runs since the last publication.
     std::vector<Duration> since;
     bool too_many = false;
+
+    [[nodiscard]] std::uint64_t in_this_phase() const { return publications - publications_before; }
   };
 
   static void arrive(Held& held, std::size_t input, model::JoinKind kind);
-  void use(Output& output, Held& held, model::JoinKind kind) const;
+  static void use(Output& output, Held& held, model::JoinKind kind);
   static void count_silence(Output& output, Held& held, std::size_t input);
-  [[nodiscard]] const Held* held(model::JoinKind kind, TopicIndex topic) const;
-  [[nodiscard]] std::optional<Mask> mask_of(const std::set<ObservedCallbackIndex>& members) const;
+  static void give_up(Output& output);
+  [[nodiscard]] const Output* find(TopicIndex topic) const;
+  [[nodiscard]] std::optional<Mask> mask_of(const Members& members) const;
   void run(Output& output, std::size_t input, bool publishes, Duration cost);
 
   std::map<ObservedCallbackIndex, std::size_t> position_;
@@ -116,4 +135,4 @@ class NodeInputs {
   bool too_many_ = false;
 };
 
-}  // namespace takt::synthesis
+}  // namespace takt::links

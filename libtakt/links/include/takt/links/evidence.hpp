@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "takt/execution/observer.hpp"
+#include "takt/links/node_inputs.hpp"
+
+namespace takt::links {
+
+/// When a callback ran and published first, start-up included.
+struct Beginning {
+  std::optional<Instant> run;
+  std::optional<Instant> publication;
+  /// Runs before the first publication.
+  std::uint64_t silent_runs = 0;
+};
+
+/// Observes what shows the links within nodes: which callbacks published what, and which inputs
+/// held a message then. Memory is bounded by the number of objects.
+class Evidence final : public execution::Observer {
+ public:
+  void on_instance(const execution::Database& database,
+                   const execution::CallbackInstance& instance) override;
+  void on_publication(const execution::Database& database,
+                      const execution::Publication& publication) override;
+  void on_steady_state(const execution::Database& /*database*/, Instant /*time*/) override {
+    restart();
+  }
+  /// Start-up is over: forgets what ran in it, except the messages that inputs of joins hold, which
+  /// may be from then, and when each callback ran and published first.
+  void restart();
+  /// A node began another phase: forgets what its callbacks did before.
+  void begin_phase(const execution::Objects& objects, execution::NodeIndex node);
+
+  /// The subscriptions of each node, without those that ROS itself makes; by node, as far as they
+  /// ran.
+  [[nodiscard]] const std::vector<NodeInputs>& inputs() const { return inputs_; }
+  [[nodiscard]] const NodeInputs& inputs(execution::NodeIndex node) const;
+
+  /// What a callback did after start-up.
+  struct Activity {
+    bool ran = false;
+    /// The topics and services on which it sent, those of ROS itself left out, and by what.
+    std::set<TopicIndex> topics;
+    std::set<execution::PublisherIndex> publishers;
+    /// The callbacks whose messages it handled.
+    std::set<ObservedCallbackIndex> senders;
+    Beginning beginning;
+  };
+  [[nodiscard]] const Activity& of(ObservedCallbackIndex callback) const;
+
+ private:
+  /// What the instance that runs on a thread has published.
+  struct Sent {
+    execution::InstanceId instance = execution::InstanceId::none;
+    std::set<TopicIndex> topics;
+  };
+
+  static void forget(Activity& activity);
+
+  std::vector<NodeInputs> inputs_;   // by node
+  std::vector<Activity> callbacks_;  // by callback
+  std::vector<Sent> sent_;           // by thread
+};
+
+}  // namespace takt::links

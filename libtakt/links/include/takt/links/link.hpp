@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "takt/execution/objects.hpp"
+#include "takt/model/model.hpp"
+
+namespace takt::links {
+
+/// How a link within a node is known. That a callback published while it handled a message is
+/// observed, and needs no link. Documents name ambiguous links, but nothing follows them.
+enum class Grounds : std::uint8_t { declared, model, inferred, ambiguous };
+
+/// "declared" …, as documents name it.
+[[nodiscard]] std::string_view to_string(Grounds grounds);
+
+/// Subscriptions of a node whose messages go together into what the node publishes.
+struct Link {
+  enum class Kind : std::uint8_t {
+    sampled,  ///< a timer uses the newest message that each input has stored
+    joined,   ///< the input that completes a set of messages uses those stored before
+  };
+  Kind kind = Kind::sampled;
+  Grounds grounds = Grounds::declared;
+  execution::ProcessIndex process;
+  std::vector<execution::ObservedCallbackIndex> inputs;
+  /// The publishers whose messages come of the link. Empty where only the callbacks are declared:
+  /// then all by which `reader`, or else the inputs, send.
+  std::vector<execution::PublisherIndex> outputs;
+  /// For `sampled`: the timer, if it is known; else each of the process that publishes by one of
+  /// `outputs`.
+  std::optional<execution::ObservedCallbackIndex> reader{};
+  /// For `joined`: what a set is made of.
+  model::JoinKind join = model::JoinKind::newest;
+  /// For `joined`: a filter of message_filters matches stamps, which no event shows. Any message
+  /// that is stored may be of the set.
+  bool matches_stamps = false;
+
+  /// For inferred links: how sure it is of each input, in percent; the runs that were compared with
+  /// it, and how many of them contradict it.
+  std::vector<std::int64_t> confidence{};
+  std::uint64_t runs = 0;
+  std::uint64_t exceptions = 0;
+};
+
+/// The links that programs declared: message_link_* in the order of Objects::message_links, then
+/// inputs_linked in that of Objects::input_links.
+[[nodiscard]] std::vector<Link> declared_links(const execution::Objects& objects);
+
+/// One line for each link that says less than flows and chains over it seem to.
+[[nodiscard]] std::vector<std::string> warnings(std::span<const Link> links,
+                                                const execution::Objects& objects);
+
+}  // namespace takt::links

@@ -1,0 +1,71 @@
+#include "takt/links/link.hpp"
+
+#include <fmt/format.h>
+
+namespace takt::links {
+namespace {
+
+using execution::InputLink;
+using execution::MessageLink;
+
+Link declared(const execution::Objects& objects, const MessageLink& message_link) {
+  Link link;
+  link.kind = message_link.kind == MessageLink::Kind::periodic_async ? Link::Kind::sampled
+                                                                     : Link::Kind::joined;
+  link.process = message_link.process;
+  for (const execution::SubscriptionIndex input : message_link.inputs) {
+    link.inputs.push_back(objects[input].callback);
+  }
+  link.outputs = message_link.outputs;
+  return link;
+}
+
+Link declared(const InputLink& input_link) {
+  Link link;
+  link.kind =
+      input_link.kind == InputLink::Kind::sampled ? Link::Kind::sampled : Link::Kind::joined;
+  link.process = input_link.process;
+  link.inputs = input_link.inputs;
+  link.reader = input_link.reader;
+  link.join =
+      input_link.kind == InputLink::Kind::and_ ? model::JoinKind::and_ : model::JoinKind::newest;
+  return link;
+}
+
+}  // namespace
+
+std::string_view to_string(Grounds grounds) {
+  switch (grounds) {
+    case Grounds::declared:
+      return "declared";
+    case Grounds::model:
+      return "model";
+    case Grounds::inferred:
+      return "inferred";
+    case Grounds::ambiguous:
+      break;
+  }
+  return "ambiguous";
+}
+
+std::vector<Link> declared_links(const execution::Objects& objects) {
+  std::vector<Link> links;
+  for (const MessageLink& link : objects.message_links) links.push_back(declared(objects, link));
+  for (const InputLink& link : objects.input_links) links.push_back(declared(link));
+  return links;
+}
+
+std::vector<std::string> warnings(std::span<const Link> links, const execution::Objects& objects) {
+  std::vector<std::string> lines;
+  for (const Link& link : links) {
+    if (!link.matches_stamps) continue;
+    lines.push_back(
+        fmt::format("{} joins its inputs by message_filters, whose stamps are not recorded: of "
+                    "messages that waited for others the newest is taken, and the true one may be "
+                    "older, so its latency longer",
+                    objects.node_name(objects[link.inputs.front()])));
+  }
+  return lines;
+}
+
+}  // namespace takt::links
