@@ -6,7 +6,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -26,7 +28,8 @@ std::pair<std::string, std::vector<std::string>> apply_goals(const std::string& 
                                                              const std::string& goals_source) {
   goals::ParsedGoals parsed = unwrap(goals::parse(goals_text, goals_source));
   model::Model model = unwrap(model::parse(model_text, model_source)).model;
-  unwrap(goals::apply(parsed.goals, goals_source, model));
+  auto left_out = unwrap(goals::apply(parsed.goals, goals_source, model));
+  std::ranges::move(left_out, std::back_inserter(parsed.warnings));
   return {model::to_json(model), std::move(parsed.warnings)};
 }
 

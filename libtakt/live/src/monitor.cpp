@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "replaced.hpp"
@@ -111,14 +112,11 @@ void Monitor::apply_goals(model::Model& model) {
   model.chains.clear();
   for (std::size_t i = 0; i < options_.goals->chains.size(); ++i) {
     const goals::Goal& goal = options_.goals->chains[i];
-    if (auto callbacks = goals::find_chain(model, goal)) {
-      model::Chain& chain = model.chains.emplace_back();
-      chain.id = goal.name;
-      chain.callbacks = std::move(*callbacks);
-      chain.goal = goal.latency;
-      chain.rank = static_cast<std::int64_t>(i + 1);
+    if (auto ways = goals::find_ways(model, goal)) {
+      auto chains = goals::chains_of(goal, static_cast<std::int64_t>(i + 1), std::move(*ways));
+      std::ranges::move(chains, std::back_inserter(model.chains));
     } else {
-      missing_.push_back({goal.name, callbacks.error().message});
+      missing_.push_back({goal.name, ways.error().message});
     }
   }
 }

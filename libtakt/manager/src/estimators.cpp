@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace takt::manager {
 
@@ -23,14 +24,18 @@ void decide_estimators(const Situation& situation, Decision& decision) {
                                             &ChainDecision::state) != decision.chains.end();
   if (!overloaded) return;
   for (const Estimator& estimator : situation.estimators) {
-    const auto chain = std::ranges::find(decision.chains, estimator.chain, &ChainDecision::id);
-    if (chain == decision.chains.end()) continue;
-    if (chain->state == ChainState::guaranteed) {
-      chain->estimator = {estimator.node, estimator.answer, estimator.reason};
-    } else {
-      chain->estimator = {
-          estimator.node, CheapMode::refused,
-          fmt::format("its chain is {}, so nothing bounds the way back", to_string(chain->state))};
+    // A goal over several ways has a chain for each.
+    const auto is_its = [&](const ChainDecision& chain) {
+      return chain.id == estimator.chain || chain.id.starts_with(estimator.chain + " via ");
+    };
+    for (ChainDecision& chain : decision.chains | std::views::filter(is_its)) {
+      if (chain.state == ChainState::guaranteed) {
+        chain.estimator = {estimator.node, estimator.answer, estimator.reason};
+      } else {
+        chain.estimator = {
+            estimator.node, CheapMode::refused,
+            fmt::format("its chain is {}, so nothing bounds the way back", to_string(chain.state))};
+      }
     }
   }
 }

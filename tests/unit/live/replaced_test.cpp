@@ -101,8 +101,9 @@ TEST_F(ReplacedTest, ARobotThatIsStartedAgainHasOneChainWithItsNames) {
   const Motor motor1 = motor(2);
   run(sensor1, motor1, 200);
   const model::Model before = model();
-  const auto chain = goals::find_chain(before, goal_);
-  ASSERT_TRUE(chain) << chain.error().message;
+  const auto ways = goals::find_ways(before, goal_);
+  ASSERT_TRUE(ways) << ways.error().message;
+  ASSERT_EQ(ways->counted.size(), 1U);
   end(sensor1.program);
   end(motor1.program);
   std::vector<execution::Executor> executors;
@@ -111,13 +112,15 @@ TEST_F(ReplacedTest, ARobotThatIsStartedAgainHasOneChainWithItsNames) {
   const Sensor sensor2 = sensor(3);
   const Motor motor2 = motor(4);
   run(sensor2, motor2, 200);
-  ASSERT_FALSE(goals::find_chain(model(), goal_)) << "else there is nothing to mend";
+  const auto doubled = goals::find_ways(model(), goal_);
+  ASSERT_EQ(doubled->counted.size(), 2U) << "else there is nothing to mend";
   const model::Model after = present(executors);
-  const auto found = goals::find_chain(after, goal_);
+  const auto found = goals::find_ways(after, goal_);
   ASSERT_TRUE(found) << found.error().message;
+  ASSERT_EQ(found->counted.size(), 1U);
   EXPECT_TRUE(model::validate(after, "model"));
   ASSERT_EQ(after.callbacks.size(), 2U);
-  for (const model::CallbackIndex callback : *found) {
+  for (const model::CallbackIndex callback : found->counted[0].callbacks) {
     EXPECT_EQ(after[callback].id, before[callback].id);
   }
   ASSERT_EQ(executors.size(), 2U);
@@ -153,7 +156,7 @@ TEST_F(ReplacedTest, AProgramThatIsStartedAgainAloneTakesItsPlaceAmongTheOthers)
   const model::Model found = present(executors);
   ASSERT_EQ(found.callbacks.size(), 2U);
   ASSERT_EQ(found.edges.size(), 1U);
-  EXPECT_TRUE(goals::find_chain(found, goal_));
+  EXPECT_TRUE(goals::find_ways(found, goal_));
   EXPECT_FALSE(found[found.edges[0].to].activation) << "its messages come from within the model";
   EXPECT_EQ(found.executors[found[found.edges[0].from].executor.value()].id, "python");
   EXPECT_EQ(found.executors[found[found.edges[0].to].executor.value()].id, "python#2");
@@ -169,7 +172,7 @@ TEST_F(ReplacedTest, ChainsOfARobotThatIsStartedAgainAreMeasuredAgain) {
     found.chains.clear();
     model::Chain& chain = found.chains.emplace_back();
     chain.id = "brake";
-    chain.callbacks = goals::find_chain(found, goal_).value();
+    chain.callbacks = goals::find_ways(found, goal_).value().counted.front().callbacks;
     chains.replace(found, interpreter_.database(), others);
   };
   const Sensor sensor1 = sensor(1);

@@ -110,11 +110,12 @@ TEST(Soak, EightHoursInWhichEveryDecisionHasItsReason) {
     ASSERT_TRUE(made);
     made->chains.clear();
     for (const goals::Goal& goal : wanted) {
-      auto callbacks = goals::find_chain(*made, goal);
-      ASSERT_TRUE(callbacks) << callbacks.error().message;
+      auto ways = goals::find_ways(*made, goal);
+      ASSERT_TRUE(ways) << ways.error().message;
+      ASSERT_EQ(ways->counted.size(), 1U);
       model::Chain& chain = made->chains.emplace_back();
       chain.id = goal.name;
-      chain.callbacks = std::move(*callbacks);
+      chain.callbacks = std::move(ways->counted.front().callbacks);
       chain.goal = std::chrono::milliseconds(100);
       chain.rank = static_cast<std::int64_t>(made->chains.size());
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,7 +20,8 @@ struct Goal {
   std::string name;
   std::string from;
   std::string to;
-  /// Names that the chain passes between, in this order; needed where several ways lead there.
+  /// Names that the chain passes between, in this order, and those that it does not pass
+  /// ("not /planner"). Without any, the goal is one for each way.
   std::vector<std::string> via;
   Duration latency{};
   /// The node of the chain's state estimator, with its leading slash; empty: it has none. The
@@ -45,15 +47,32 @@ struct ParsedGoals {
 /// aliases followed, 100 000 values.
 [[nodiscard]] Result<ParsedGoals> parse(std::string_view text, std::string_view source);
 
-/// The one chain of the model that a goal means: the callbacks from `from` to `to`, along edges
-/// that trigger each other. If one way only leaves out callbacks of another, the longer one counts.
-/// An error if a name stands for nothing, if no way leads there, if several ways do, or if a way
-/// passes more than 1000 callbacks.
-[[nodiscard]] Result<std::vector<model::CallbackIndex>> find_chain(const model::Model& model,
-                                                                   const Goal& goal);
+/// A way that messages take from one end of a goal to the other.
+struct Way {
+  std::vector<model::CallbackIndex> callbacks;
+  /// What `via` has to name for this way alone; empty if it is the only one.
+  std::vector<std::string> via{};
+};
+
+struct Ways {
+  /// Those that the goal is about, at least one.
+  std::vector<Way> counted;
+  /// Those that do not count, because they pass edges that are only inferred and others do not.
+  std::vector<Way> apart;
+};
+
+/// The ways of a goal: from `from` to `to`, along edges that trigger each other, without passing a
+/// callback twice and without being a part of another. An error if a name stands for nothing, if no
+/// way leads there, if very many do, or if a way passes more than 1000 callbacks.
+[[nodiscard]] Result<Ways> find_ways(const model::Model& model, const Goal& goal);
+
+/// The chains of a goal, one for each way that counts: they are called as the goal is, with what
+/// `via` has to name if there are several. `rank` is that of all.
+[[nodiscard]] std::vector<model::Chain> chains_of(const Goal& goal, std::int64_t rank, Ways ways);
 
 /// Makes the goals' chains the chains of the model, with ranks 1, 2, … `source` names the goals in
-/// errors.
-[[nodiscard]] Result<void> apply(const Goals& goals, std::string_view source, model::Model& model);
+/// messages. Returns one line for each goal that leaves out ways.
+[[nodiscard]] Result<std::vector<std::string>> apply(const Goals& goals, std::string_view source,
+                                                     model::Model& model);
 
 }  // namespace takt::goals

@@ -1,4 +1,9 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
+
+#include <map>
+#include <set>
 
 #include "takt/goals/callbacks_named.hpp"
 #include "takt/goals/goals.hpp"
@@ -9,6 +14,10 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 /// camera publishes /image to detector and (from a timer of its own) /info to viewer; detector and
 /// lidar reach brake on /obstacles and /scan; brake publishes /cmd to motor on two ways, directly
@@ -52,15 +61,35 @@ model::Model robot() {
   return parsed->model;
 }
 
+std::vector<std::string> ids_of(const model::Model& model,
+                                const std::vector<model::CallbackIndex>& callbacks) {
+  std::vector<std::string> ids;
+  for (const model::CallbackIndex callback : callbacks) ids.push_back(model[callback].id);
+  return ids;
+}
+
 /// Ids of the chain from one name to another, or the message.
 std::vector<std::string> chain(const std::string& from, const std::string& to,
                                std::vector<std::string> via = {}) {
   const model::Model model = robot();
-  const auto found = find_chain(
+  const auto found = find_ways(
       model, {.name = "g", .from = from, .to = to, .via = std::move(via), .latency = Duration{1}});
   if (!found) return {found.error().message};
-  std::vector<std::string> ids;
-  for (const model::CallbackIndex callback : *found) ids.push_back(model[callback].id);
+  if (found->counted.size() != 1) return {"several ways"};
+  return ids_of(model, found->counted.front().callbacks);
+}
+
+/// Each way from one name to another, with its key.
+std::map<std::string, std::vector<std::string>> ways(const model::Model& model,
+                                                     const std::string& from, const std::string& to,
+                                                     std::vector<std::string> via = {}) {
+  const auto found = find_ways(
+      model, {.name = "g", .from = from, .to = to, .via = std::move(via), .latency = Duration{1}});
+  std::map<std::string, std::vector<std::string>> ids;
+  if (!found) return ids;
+  for (const Way& way : found->counted) {
+    ids[fmt::format("{}", fmt::join(way.via, ", "))] = ids_of(model, way.callbacks);
+  }
   return ids;
 }
 
@@ -82,16 +111,82 @@ TEST(FindChain, ANodeWithATopicIsOneSideOfIt) {
   EXPECT_THAT(chain("/camera:image", "/brake:/wish"), ElementsAre("c0", "c2", "c4"));
 }
 
-TEST(FindChain, AWayThatOnlyLeavesOutCallbacksGivesWayToTheLongerOne) {
-  EXPECT_THAT(chain("/camera", "/motor"), ElementsAre("c0", "c2", "c4", "c6", "c7"));
+TEST(FindWays, EachHasAKeyThatViaAccepts) {
+  const model::Model model = robot();
+  for (const std::string end : {"/horn", "/motor"}) {
+    const auto found = find_ways(
+        model, {.name = "g", .from = "/camera", .to = end, .via = {}, .latency = Duration{1}});
+    ASSERT_TRUE(found);
+    ASSERT_THAT(found->counted, SizeIs(2)) << end;
+    for (const Way& way : found->counted) {
+      EXPECT_THAT(way.via, Not(IsEmpty()));
+      EXPECT_EQ(chain("/camera", end, way.via), ids_of(model, way.callbacks));
+    }
+  }
 }
 
-TEST(FindChain, SeveralWaysAreAmbiguousUntilViaNamesOne) {
-  EXPECT_THAT(chain("/camera", "/horn"),
-              ElementsAre("2 ways lead from \"/camera\" to \"/horn\", among them /camera -> "
-                          "/detector -> /brake -> /limiter -> /horn and /camera -> /detector -> "
-                          "/brake -> /watchdog -> /horn; name a node that only one of them passes "
-                          "under \"via\""));
+TEST(FindWays, AShorterOneIsToldApartByWhatItDoesNotPass) {
+  EXPECT_THAT(ways(robot(), "/camera", "/motor"),
+              UnorderedElementsAre(Pair("/limiter", ElementsAre("c0", "c2", "c4", "c6", "c7")),
+                                   Pair("not /limiter", ElementsAre("c0", "c2", "c4", "c7"))));
+}
+
+TEST(FindWays, APartOfAnotherIsNone) {
+  // The node's callback that is activated by its other one begins no way of its own.
+  model::Model model = robot();
+  model.callbacks[6].node = "/brake";
+  EXPECT_THAT(ways(model, "/brake:/obstacles", "/horn", {"c6"}),
+              ElementsAre(Pair("", ElementsAre("c4", "c6", "c9"))));
+  EXPECT_THAT(ways(model, "/brake", "/horn", {"c6"}),
+              ElementsAre(Pair("", ElementsAre("c4", "c6", "c9"))));
+}
+
+TEST(FindWays, OverInferredLinksCountOnlyWhereNoOtherLeads) {
+  model::Model model = robot();
+  model.edges[3].confidence = 50;  // from /brake to /limiter
+  const Goal goal{
+      .name = "g", .from = "/camera", .to = "/motor", .via = {}, .latency = Duration{1}};
+  const auto found = find_ways(model, goal);
+  ASSERT_TRUE(found);
+  ASSERT_THAT(found->counted, SizeIs(1));
+  EXPECT_THAT(ids_of(model, found->counted[0].callbacks), ElementsAre("c0", "c2", "c4", "c7"));
+  ASSERT_THAT(found->apart, SizeIs(1));
+  EXPECT_THAT(found->apart[0].via, ElementsAre("/limiter"));
+  EXPECT_THAT(ways(model, "/camera", "/motor", {"/limiter"}),
+              ElementsAre(Pair("", ElementsAre("c0", "c2", "c4", "c6", "c7"))));
+  EXPECT_THAT(ways(model, "/camera", "/limiter"),
+              ElementsAre(Pair("", ElementsAre("c0", "c2", "c4", "c6"))));
+}
+
+TEST(Apply, MakesAChainOfEachWayAndNamesThoseThatDoNotCount) {
+  model::Model model = robot();
+  Goals goals;
+  goals.chains.push_back(
+      {.name = "stop", .from = "/camera", .to = "/motor", .via = {}, .latency = Duration{7}});
+  const auto lines = apply(goals, "goals.yaml", model);
+  ASSERT_TRUE(lines);
+  EXPECT_THAT(*lines, IsEmpty());
+  ASSERT_THAT(model.chains, SizeIs(2));
+  std::set<std::string> names;
+  for (const model::Chain& chain : model.chains) {
+    EXPECT_EQ(chain.goal, Duration{7});
+    EXPECT_EQ(chain.rank, 1);
+    names.insert(chain.id);
+  }
+  EXPECT_THAT(names, ElementsAre("stop via /limiter", "stop via not /limiter"));
+
+  model = robot();
+  model.edges[3].confidence = 50;
+  const auto more = apply(goals, "goals.yaml", model);
+  ASSERT_TRUE(more);
+  EXPECT_THAT(*more,
+              ElementsAre("goals.yaml: chains[0] (\"stop\"): 1 more ways pass links that are "
+                          "only inferred, and do not count; one of them: via: [/limiter]"));
+  ASSERT_THAT(model.chains, SizeIs(1));
+  EXPECT_EQ(model.chains[0].id, "stop");
+}
+
+TEST(FindChain, ViaNamesOneOfSeveralWays) {
   EXPECT_THAT(chain("/camera", "/horn", {"/watchdog"}), ElementsAre("c0", "c2", "c4", "c8", "c9"));
   EXPECT_THAT(chain("/camera", "/horn", {"/obstacles", "/limiter"}),
               ElementsAre("c0", "c2", "c4", "c6", "c9"));
@@ -123,7 +218,7 @@ TEST(FindChain, MessagesThatDoNotTriggerEachOtherAreNoWay) {
   model::Model model = robot();
   // What brake publishes to motor comes from /scan alone.
   model.edges[3].triggered_by = std::vector<model::CallbackIndex>{};
-  const auto found = find_chain(
+  const auto found = find_ways(
       model, {.name = "g", .from = "/camera", .to = "/limiter", .via = {}, .latency = Duration{1}});
   EXPECT_FALSE(found);
 }
@@ -152,8 +247,8 @@ TEST(FindChain, AGridOfWaysEndsSoon) {
     }
     before = after;
   }
-  const auto found = find_chain(
-      model, {.name = "g", .from = "n0", .to = "n40", .via = {}, .latency = Duration{1}});
+  const auto found =
+      find_ways(model, {.name = "g", .from = "n0", .to = "n40", .via = {}, .latency = Duration{1}});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().message,
             "very many ways lead from \"n0\" to \"n40\"; name callbacks between under \"via\"");
@@ -175,15 +270,15 @@ TEST(FindChain, WaysThatPassVeryManyCallbacksAreRefused) {
     return model;
   };
   const auto find = [&](std::size_t length) {
-    return find_chain(pipeline(length), {.name = "g",
-                                         .from = "n0",
-                                         .to = fmt::format("n{}", length - 1),
-                                         .via = {},
-                                         .latency = Duration{1}});
+    return find_ways(pipeline(length), {.name = "g",
+                                        .from = "n0",
+                                        .to = fmt::format("n{}", length - 1),
+                                        .via = {},
+                                        .latency = Duration{1}});
   };
   const auto longest = find(1000);
   ASSERT_TRUE(longest) << longest.error().message;
-  EXPECT_EQ(longest->size(), 1000);
+  EXPECT_EQ(longest->counted.front().callbacks.size(), 1000);
   const auto refused = find(150'000);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message,

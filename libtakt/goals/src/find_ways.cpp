@@ -2,7 +2,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include "takt/goals/callbacks_named.hpp"
 #include "takt/goals/goals.hpp"
@@ -24,12 +27,17 @@ constexpr std::size_t most_ways = 64;
 constexpr std::size_t most_steps = 200'000;
 constexpr std::size_t most_callbacks = 1000;
 
+/// Before a name under `via` that the chain does not pass.
+constexpr std::string_view avoiding = "not ";
+
 /// The ways from some callbacks to others that pass no callback twice.
 class Search {
  public:
-  Search(const Model& model, const Path& targets, const std::vector<Path>& via)
+  /// `passed` are the callbacks of which a way has to pass one each, in this order; it must pass
+  /// none of `avoided`.
+  Search(const Model& model, const Path& targets, std::vector<Path> passed, const Path& avoided)
       : model_(model),
-        via_(via),
+        via_(std::move(passed)),
         outgoing_(model.callbacks.size()),
         is_target_(model.callbacks.size()),
         is_on_path_(model.callbacks.size()),
@@ -41,6 +49,8 @@ class Search {
     }
     Path frontier = targets;
     for (const CallbackIndex target : targets) is_target_[target.value()] = true;
+    // As if it were on each way already.
+    for (const CallbackIndex callback : avoided) is_on_path_[callback.value()] = true;
     while (!frontier.empty()) {
       const CallbackIndex reached = frontier.back();
       frontier.pop_back();
@@ -53,6 +63,7 @@ class Search {
 
   /// Depth-first, with a stack of its own in place of recursion.
   void begin_at(CallbackIndex source) {
+    if (is_on_path_[source.value()]) return;
     enter(source);
     while (!path_.empty()) {
       const CallbackIndex last = path_.back();
@@ -67,17 +78,7 @@ class Search {
     }
   }
 
-  /// All ways found that do not merely leave out callbacks of another.
-  [[nodiscard]] std::vector<Path> longest_ways() const {
-    std::vector<Path> longest;
-    for (const Path& path : found_) {
-      const bool is_shortcut = std::ranges::any_of(found_, [&](const Path& other) {
-        return other.size() > path.size() && leaves_out(path, other);
-      });
-      if (!is_shortcut) longest.push_back(path);
-    }
-    return longest;
-  }
+  [[nodiscard]] const std::set<Path>& found() const { return found_; }
 
   /// Whether the search was cut short.
   [[nodiscard]] bool gave_up() const {
@@ -87,15 +88,6 @@ class Search {
   [[nodiscard]] bool is_too_long() const { return is_too_long_; }
 
  private:
-  /// Whether all of `path` is on `other`, in the same order.
-  static bool leaves_out(const Path& path, const Path& other) {
-    auto at = other.begin();
-    return std::ranges::all_of(path, [&](CallbackIndex callback) {
-      at = std::find(at, other.end(), callback);
-      return at != other.end();
-    });
-  }
-
   /// Messages go on along an edge only if what came before triggers it.
   [[nodiscard]] bool goes_on(const Edge& edge) const {
     if (!leads_there_[edge.to.value()] || is_on_path_[edge.to.value()]) return false;
@@ -122,7 +114,7 @@ class Search {
   }
 
   const Model& model_;
-  const std::vector<Path>& via_;
+  std::vector<Path> via_;
   std::vector<std::vector<const Edge*>> outgoing_;
   std::vector<bool> is_target_;
   std::vector<bool> is_on_path_;
@@ -184,20 +176,117 @@ std::string farthest(const Model& model, const Path& sources) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
+/// Whether a way passes an edge that was only inferred.
+bool is_inferred(const Model& model, const Path& path) {
+  for (std::size_t i = 1; i < path.size(); ++i) {
+    const bool is_known = std::ranges::any_of(model.edges, [&](const Edge& edge) {
+      return edge.from == path[i - 1] && edge.to == path[i] && !edge.confidence;
+    });
+    if (!is_known) return true;
+  }
+  return false;
+}
+
+/// Where an end of a goal is several callbacks, a way may begin or end within another: that is no
+/// way of its own.
+void drop_parts(std::vector<Path>& ways) {
+  const std::vector<Path> all = ways;
+  std::erase_if(ways, [&](const Path& path) {
+    return std::ranges::any_of(all, [&](const Path& other) {
+      return other.size() > path.size() && !std::ranges::search(other, path).empty();
+    });
+  });
+}
+
+/// A name that `via` may have, and the callbacks for which it stands.
+struct Name {
+  std::string text;
+  Path callbacks;
+
+  /// Where a way passes the name first; none if it does not.
+  [[nodiscard]] std::optional<std::size_t> on(const Path& path) const {
+    const auto at =
+        std::find_first_of(path.begin(), path.end(), callbacks.begin(), callbacks.end());
+    return at == path.end() ? std::nullopt
+                            : std::optional(static_cast<std::size_t>(at - path.begin()));
+  }
+};
+
+/// The names of the nodes on some ways, then those of their callbacks.
+std::vector<Name> names_on(const Model& model, const std::vector<Path>& ways) {
+  std::set<std::string> nodes;
+  std::set<std::string> ids;
+  for (const Path& path : ways) {
+    for (const CallbackIndex callback : path) {
+      if (!model[callback].node.empty()) nodes.insert(model::node_name(model[callback]));
+      ids.insert(model[callback].id);
+    }
+  }
+  std::vector<Name> names;
+  for (const auto& texts : {nodes, ids}) {
+    for (const std::string& text : texts) {
+      names.push_back({text, callbacks_named(model, text, Place::between)});
+    }
+  }
+  return names;
+}
+
+/// What `via` names for a way alone: names that it passes and others do not, the one that most do
+/// not first; and if all that it passes are on another way, too, names that it does not pass.
+std::vector<std::string> telling_apart(const std::vector<Name>& names, const Path& path,
+                                       const std::vector<Path>& ways) {
+  std::vector<const Path*> others;
+  for (const Path& other : ways) {
+    if (other != path) others.push_back(&other);
+  }
+  std::vector<std::pair<std::size_t, std::string>> chosen;
+  for (const bool is_passed : {true, false}) {
+    while (!others.empty()) {
+      const Name* best = nullptr;
+      std::ptrdiff_t fewest = std::ssize(others);
+      for (const Name& name : names) {
+        if (name.on(path).has_value() != is_passed) continue;
+        const auto alike = std::ranges::count_if(
+            others, [&](const Path* other) { return name.on(*other).has_value() == is_passed; });
+        if (alike < fewest) {
+          best = &name;
+          fewest = alike;
+        }
+      }
+      if (best == nullptr) break;
+      chosen.emplace_back(best->on(path).value_or(path.size()),
+                          is_passed ? best->text : fmt::format("{}{}", avoiding, best->text));
+      std::erase_if(others,
+                    [&](const Path* other) { return best->on(*other).has_value() != is_passed; });
+    }
+  }
+  std::ranges::stable_sort(chosen, {}, [](const auto& name) { return name.first; });
+  std::vector<std::string> via;
+  for (auto& [at, text] : chosen) via.push_back(std::move(text));
+  return via;
+}
+
 }  // namespace
 
-Result<Path> find_chain(const Model& model, const Goal& goal) {
+Result<Ways> find_ways(const Model& model, const Goal& goal) {
   const auto sources = named(model, "from", goal.from, Place::first);
   if (!sources) return tl::unexpected(sources.error());
   const auto targets = named(model, "to", goal.to, Place::last);
   if (!targets) return tl::unexpected(targets.error());
-  std::vector<Path> via;
+  std::vector<Path> passed;
+  Path avoided;
   for (std::size_t i = 0; i < goal.via.size(); ++i) {
-    auto between = named(model, fmt::format("via[{}]", i), goal.via[i], Place::between);
+    const bool is_avoided = goal.via[i].starts_with(avoiding);
+    auto between = named(model, fmt::format("via[{}]", i),
+                         goal.via[i].substr(is_avoided ? avoiding.size() : 0), Place::between);
     if (!between) return tl::unexpected(between.error());
-    via.push_back(std::move(*between));
+    if (is_avoided) {
+      avoided.insert(avoided.end(), between->begin(), between->end());
+    } else {
+      passed.push_back(std::move(*between));
+    }
   }
-  Search search(model, *targets, via);
+  Search search(model, *targets, std::move(passed), avoided);
   for (const CallbackIndex source : *sources) search.begin_at(source);
   if (search.is_too_long()) {
     return error(
@@ -208,17 +297,30 @@ Result<Path> find_chain(const Model& model, const Goal& goal) {
     return error("very many ways lead from \"{}\" to \"{}\"; name callbacks between under \"via\"",
                  goal.from, goal.to);
   }
-  std::vector<Path> ways = search.longest_ways();
-  if (ways.size() == 1) return std::move(ways.front());
-  if (ways.empty()) {
+  if (search.found().empty()) {
     const std::string passing = goal.via.empty() ? "" : " by way of what \"via\" names";
     return error("nothing leads from \"{}\" to \"{}\"{}; from there messages come to {}", goal.from,
                  goal.to, passing, farthest(model, *sources));
   }
-  return error(
-      "{} ways lead from \"{}\" to \"{}\", among them {} and {}; name a node that only one of them "
-      "passes under \"via\"",
-      ways.size(), goal.from, goal.to, in_words(model, ways[0]), in_words(model, ways[1]));
+  const std::vector<Path> all(search.found().begin(), search.found().end());
+  const std::vector<Name> names = all.size() > 1 ? names_on(model, all) : std::vector<Name>();
+  const bool all_inferred =
+      std::ranges::all_of(all, [&](const Path& path) { return is_inferred(model, path); });
+  std::vector<Path> counted;
+  std::vector<Path> apart;
+  for (const Path& path : all) {
+    (all_inferred || !is_inferred(model, path) ? counted : apart).push_back(path);
+  }
+  drop_parts(counted);
+  drop_parts(apart);
+  Ways ways;
+  for (const Path& path : counted) {
+    ways.counted.push_back({path, telling_apart(names, path, counted)});
+  }
+  for (const Path& path : apart) {
+    ways.apart.push_back({path, telling_apart(names, path, all)});
+  }
+  return ways;
 }
 
 }  // namespace takt::goals
