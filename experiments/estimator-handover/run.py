@@ -15,6 +15,8 @@ from takt.handoff.attack import Attack
 from takt.handoff.grids import Grid
 from takt.handoff.linear import allowed_errors, linearise
 
+from .play import play
+
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "docs" / "examples"
 PLANT = EXAMPLES / "cubic.yaml"
@@ -60,7 +62,7 @@ def _truth_in_the_box(name: str, sequences: int) -> Rows:
     none = numpy.zeros(len(one.states))
     found, before = design.design(one), design.design(replace(one, half_widths=none))
     widths = found.linear.half_widths
-    guarded = Attack(found).run(sequences, 1)
+    guarded = play(Attack(found), sequences)
     wide = Attack(before, WIDE * allowed_errors(one)).run(min(sequences, 50_000), 1)
     what = f"{name}, true state anywhere in the box"
     share = float((widths / allowed_errors(one)).max())
@@ -69,6 +71,7 @@ def _truth_in_the_box(name: str, sequences: int) -> Rows:
         Row(f"{what}: sequences", None, float(guarded.sequences)),
         Row(f"{what}: … that broke the bound", None, float(guarded.violations), expected=0.0),
         Row(f"{what}: … largest error / ε", None, guarded.largest, expected="≤ 1"),
+        Row(f"{what}: … and what the design keeps free for its own error", None, found.back.error),
         Row(f"{what}: decision bound, with room / without", None, found.scale / before.scale),
         Row(f"{what}: region, with room / without", None, found.back.share() / before.back.share())
         if found.method == "grid"
