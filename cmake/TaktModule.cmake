@@ -4,9 +4,9 @@
 #
 # makes the static library takt::model of src/*.cpp and src/*/*.cpp with headers under
 # include/takt/model/. SOURCES names other patterns. A module without sources is header-only. HEADERS
-# are modules whose headers are used without linking them. HEADERS_STANDARD is the C++ that the
-# module's public headers need where it is not 20; PACKAGE is what find_package() finds it by where
-# that is not takt.
+# are modules whose headers are used without linking them. COLD: see takt_cold(). HEADERS_STANDARD is
+# the C++ that the module's public headers need where it is not 20; PACKAGE is what find_package()
+# finds it by where that is not takt.
 #
 # DEPENDS lists exactly the modules whose headers its files include, and those are declared before it.
 # Where TAKT_DEVELOPER is on, the build fails if the files include others (cmake/CheckIncludes.cmake)
@@ -25,6 +25,10 @@ set(CMAKE_C_VISIBILITY_PRESET hidden)
 option(TAKT_UNITY "Compile all sources of a target as one" ON)
 set(CMAKE_UNITY_BUILD ${TAKT_UNITY})
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 0)
+# GCC collects its garbage whenever its heap has grown; with room it need not.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=524288>)
+endif()
 # Assertions state internal invariants and stay on in what users run.
 foreach(language C CXX)
   foreach(type RELEASE RELWITHDEBINFO)
@@ -43,6 +47,12 @@ endif()
 # The warnings for a library that is exported, which a library without a body would have to be too.
 function(takt_warn target)
   target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:takt_warnings,INTERFACE_COMPILE_OPTIONS>)
+endfunction()
+
+# takt_cold(target): what it does is not repeated for every event or every step of an analysis, such
+# as reading and writing documents. GCC takes three quarters of the time to compile it.
+function(takt_cold target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 endfunction()
 
 if(TAKT_SANITIZE)
@@ -134,7 +144,7 @@ function(takt_use_headers target scope)
 endfunction()
 
 function(takt_module name)
-  cmake_parse_arguments(arg "" "HEADERS_STANDARD;PACKAGE" "SOURCES;DEPENDS;HEADERS;EXTERNAL" ${ARGN})
+  cmake_parse_arguments(arg "COLD" "HEADERS_STANDARD;PACKAGE" "SOURCES;DEPENDS;HEADERS;EXTERNAL" ${ARGN})
   if(NOT arg_PACKAGE)
     set(arg_PACKAGE takt)
   endif()
@@ -156,6 +166,9 @@ function(takt_module name)
     endif()
     takt_warn(takt_${name})
     takt_use_headers(takt_${name} PRIVATE ${arg_HEADERS})
+    if(arg_COLD)
+      takt_cold(takt_${name})
+    endif()
   else()
     add_library(takt_${name} INTERFACE)
     target_include_directories(takt_${name}
