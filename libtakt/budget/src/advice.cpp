@@ -130,7 +130,8 @@ class Adviser {
   /// Makes reservations for a model, which is the given one with some changes, the proposal if they
   /// are worth more than the changes so far.
   void try_reservations(const model::Model& model, std::vector<std::string> changes) {
-    options_.effort = std::max<std::int64_t>(spending_.left, 0);
+    if (spending_.is_over()) return;
+    options_.effort = spending_.left;
     auto plan = search(model, options_);
     if (!plan) return;
     spending_.analyses += plan->analyses;

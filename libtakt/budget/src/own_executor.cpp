@@ -13,6 +13,7 @@ namespace takt::budget {
 
 std::vector<OwnExecutor> own_executors(const model::Model& model, std::size_t chain,
                                        analysis::Options options, Spending& spending) {
+  if (spending.is_over()) return {};
   const auto bound_of = [&](const model::Model& changed) {
     options.effort = std::max<std::int64_t>(spending.left, 0);
     const analysis::Bounds bounds = analysis::analyze(changed, options);
