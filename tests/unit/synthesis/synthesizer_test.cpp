@@ -284,6 +284,7 @@ TEST_F(Messages, AreNotTakenForSlowWhileNobodyIsPrompt) {
   take({107'000, 140'000, 120'000});
   EXPECT_EQ(model_of(scenario, {}, {.prompt = &prompt}).edges[0].delay,
             std::chrono::milliseconds(20));
+  scenario.rewind();
   EXPECT_EQ(model_of(scenario).edges[0].delay, std::chrono::milliseconds(140));
 }
 
