@@ -128,6 +128,51 @@ TEST_F(MeasuredChainsTest, WaitForASenderThatEndsLongAfterItsMessageWasHandled) 
   EXPECT_EQ(chains_.waiting(chain()), 0U);
 }
 
+/// Two timers send what a third node joins, now one first and now the other. That the node
+/// publishes shows which message completed a set, also to the measurement that begins anew.
+TEST_F(MeasuredChainsTest, LoseNoSetWhenTheStructureChanges) {
+  const std::uint64_t fusion = robot_.node(program_, "fusion");
+  const test::Publisher other = robot_.publisher(program_, node_, "/other");
+  const test::Subscription on_raw = robot_.subscription(program_, fusion, "/raw");
+  const test::Subscription on_other = robot_.subscription(program_, fusion, "/other");
+  const test::Publisher fused = robot_.publisher(program_, fusion, "/fused");
+  const std::uint64_t sink = robot_.node(program_, "sink");
+  const test::Subscription on_fused = robot_.subscription(program_, sink, "/fused");
+  const std::uint64_t late = robot_.timer(program_, node_, 10ms);
+  const auto run_joins = [&](int cycles, bool late_runs) {
+    for (int i = 0; i < cycles; ++i) {
+      const std::int64_t begin = robot_.now;
+      robot_.run(program_, tick_, 100, std::pair(raw_, begin + 1));
+      robot_.run(program_, other_, 100, std::pair(other, begin + 2));
+      const bool raw_first = i % 2 == 0;
+      robot_.handle(program_, raw_first ? on_raw : on_other, begin + (raw_first ? 1 : 2), 200);
+      robot_.handle(program_, raw_first ? on_other : on_raw, begin + (raw_first ? 2 : 1), 200,
+                    std::pair(fused, begin + 3));
+      robot_.handle(program_, on_fused, begin + 3, 200);
+      if (late_runs) robot_.run(program_, late, 50);
+      robot_.now = begin + 10'000;
+    }
+    consume();
+  };
+  const auto sets = [&] {
+    std::uint64_t count = 0;
+    for (std::size_t i = 0; i < chains_.chains().size(); ++i) {
+      if (chains_.chains()[i].callbacks.size() == 3) count += chains_.windows()[i].total();
+    }
+    return count;
+  };
+  run_joins(150, false);
+  refresh();
+  run_joins(20, false);
+  const std::uint64_t before = sets();
+  EXPECT_GT(before, 0U);
+  run_joins(1, true);
+  refresh();
+  EXPECT_EQ(sets(), before + 1);
+  run_joins(100, true);
+  EXPECT_EQ(sets(), before + 1 + 100);
+}
+
 TEST_F(MeasuredChainsTest, NameAMessageWhoseSenderWasNotSeen) {
   run(150);
   refresh();
