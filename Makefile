@@ -84,15 +84,17 @@ check: build  ## the quick static checks: layout, ruff, mypy, tsc, eslint
 	echo "== mypy"; mypy; \
 	echo "== tsc, eslint"; npm --silent --prefix web run check
 
-# clang-tidy wants each source by itself, where the compiler takes those of a module as one.
+# clang-tidy wants each source by itself, where the compiler takes those of a module as one. It is
+# not the compiler that the options are for.
+tidy := run-clang-tidy.py -quiet -p build/tidy -extra-arg=-Wno-unknown-warning-option \
+  -extra-arg=-Wno-unused-command-line-argument
 .PHONY: tidy-commands
 tidy-commands: setup build/tidy/build.ninja
 	@$(environment); cmake --build --preset tidy >/dev/null
 
 lint: check tidy-commands  ## all static checks: the quick ones, then clang-tidy
 	@$(environment); \
-	echo "== clang-tidy"; run-clang-tidy.py -quiet -p build/tidy \
-	  -extra-arg=-Wno-unknown-warning-option "$$PWD/(libtakt|python/native|ros)/.*"
+	echo "== clang-tidy"; $(tidy) "$$PWD/(libtakt|python/native|ros)/.*"
 
 # What is not committed comes first, then the commits, the newest first. Sources that were removed
 # since are left out.
@@ -106,8 +108,7 @@ tidy-changed: tidy-commands  ## clang-tidy on the TIDY_FILES sources that change
 	  awk '!seen[$$0]++' | while read -r file; do if [ -e "$$file" ]; then echo "$$file"; fi; done | \
 	  sed -n '1,$(TIDY_FILES)p'); \
 	echo "$$changed"; \
-	run-clang-tidy.py -quiet -hide-progress -p build/tidy -extra-arg=-Wno-unknown-warning-option \
-	  "$$PWD/($${changed//$$'\n'/|})$$"
+	$(tidy) -hide-progress "$$PWD/($${changed//$$'\n'/|})$$"
 
 format:  ## lay out all sources
 	@$(environment); \

@@ -73,8 +73,11 @@ bool MeasuredChains::was_reported(std::size_t chain, execution::InstanceId end,
 void MeasuredChains::replace(const model::Model& model, const execution::Database& database,
                              bool others) {
   if (measurer_ && !others && same_structure(*model_, model)) return;
-  // Programs that have ended may have no place in the new model.
-  if (measurer_ && others) measurer_->finish();
+  if (others) {
+    // Programs that have ended have no place in the new model, and others have their names.
+    if (measurer_) measurer_->finish();
+    recent_.clear();
+  }
   unreported_ = measurer_ ? measurer_->pending() : std::set<execution::InstanceId>{};
   replaced_ = recent_.empty() ? Instant{} : recent_.back().instance.end;
   was_measured_.assign(model.chains.size(), false);

@@ -483,8 +483,9 @@ TEST_F(EventsExecutorTest, TheDefaultExecutorsOrderOnSeveralThreadsToo) {
   // one instance of each.
   for (int i = 0; i < 3; ++i) waitable([this, i] { order_.push_back(i); });
   waitable([this] { executor_->cancel(); });
-  const std::vector<scheduling::Category> categories(4, scheduling::Category::waitable);
-  make(std::make_unique<scheduling::WaitSetPolicy>(categories, scheduling::TimerHandling::polled),
+  const std::vector<scheduling::WaitSetPolicy::Entry> waitables(
+      4, {.category = scheduling::Category::waitable});
+  make(std::make_unique<scheduling::WaitSetPolicy>(waitables, scheduling::TimerHandling::polled),
        {.threads = 2,
         .groups = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2), LocalIndex(3)}}}});
   for (const std::size_t i : {2U, 0U, 0U, 1U, 2U, 0U}) {
@@ -508,9 +509,10 @@ TEST_F(EventsExecutorTest, NoMemberOfABusyGroupStarves) {
       if (++others == 2) executor_->cancel();
     });
   }
-  const std::vector<scheduling::Category> categories(3, scheduling::Category::waitable);
+  const std::vector<scheduling::WaitSetPolicy::Entry> waitables(
+      3, {.category = scheduling::Category::waitable});
   const CallbackGroups group = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2)}}};
-  make(std::make_unique<scheduling::WaitSetPolicy>(categories, scheduling::TimerHandling::polled),
+  make(std::make_unique<scheduling::WaitSetPolicy>(waitables, scheduling::TimerHandling::polled),
        {.threads = 3, .groups = group});
   greedy.trigger();
   dynamic_cast<Waitable&>(*executables_[1].executable).trigger();
