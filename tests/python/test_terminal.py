@@ -55,7 +55,7 @@ def test_names_of_topics_are_broken_between_their_parts() -> None:
     lines = [plain(line) for line in made.lines(36)]
     assert [line[:15].strip() for line in lines[1:]] == ["/camera/image", "/compressed"]
     assert wrapped("/driver:/front", 10) == ["/driver:", "/front"]
-    assert wrapped("3 ms / 5 ms", 5) == ["3 ms", "/ 5", "ms"]
+    assert wrapped("3 ms / 5 ms", 6) == ["3 ms /", "5 ms"]
 
 
 def test_a_terminal_that_is_too_narrow_cuts_nothing() -> None:
