@@ -37,11 +37,21 @@ rest makes it likely that a few models have everything."""
 
 def check(model: Path, folder: Path, seconds: float | None = None) -> None:
     ran, found = round_trips.record(model, folder, seconds)
-    differences = round_trips.differences(json.loads(model.read_text()), found, ran)
+    document = json.loads(model.read_text())
+    differences = round_trips.differences(document, found, ran)
     assert not differences, "\n".join(differences)
     # Executors without a process have one each, and a node on two of them is two nodes of one name.
     twins = found["provenance"]["alike_nodes"]
-    warnings = found["provenance"]["warnings"]
+    # A recording does not tell that timers bypass the ready set, which changes the order.
+    bypassed = [e["id"] for e in document["executors"] if e.get("timers") == "privileged"]
+    warnings = [
+        warning
+        for warning in found["provenance"]["warnings"]
+        if not any(
+            warning.startswith(f"executor {executor} ran what it found ready together")
+            for executor in bypassed
+        )
+    ]
     assert all(any(f"nodes are called {node} " in w for node in twins) for w in warnings), warnings
     assert all(callback["count"] > 0 for callback in ran["callbacks"])
 

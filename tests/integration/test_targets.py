@@ -131,8 +131,11 @@ def test_every_command_works_or_says_what_builds_the_part_that_it_lacks(
 def test_help_in_every_form_works(tree: Tree) -> None:
     for arguments in (["completion", "zsh"], ["man"], *(["man", name] for name in cli.commands())):
         done = tree.run(*arguments)
-        assert (done.returncode, done.stderr) == (0, ""), arguments
-        assert done.stdout
+        if "takt_native" in tree.parts:
+            assert (done.returncode, done.stderr) == (0, ""), arguments
+            assert done.stdout
+        else:
+            assert part_that_lacks(done.stderr) == "takt_native", arguments
 
 
 def test_an_experiment_says_what_builds_its_program(tree: Tree) -> None:
