@@ -136,6 +136,9 @@ std::string Daemon::run(int signals) {
     look();
   }
   if (guard_) guard_->restore();
+  // The last word knows all that ran, also what came after the last decision.
+  say(monitor_->now(), monitor_->poll());
+  static_cast<void>(monitor_->refresh());
   return "";
 }
 
