@@ -55,10 +55,10 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 demo: setup build/release/build.ninja  ## a robot that is late: why, what helps, and what keeps it so beside a load
 	@$(environment); \
 	if [ ! -e build/release/bin/takt-manager ]; then \
-	  echo "demo: compiling what it runs: about $$((400 / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
+	  echo "demo: compiling what it runs: about $$((300 / $$(nproc) / 60 + 1)) minutes here, the first time only"; \
 	fi; \
 	cmake --build --preset release --target takt_demo; \
-	echo "demo: running it; done in a minute and a half"; \
+	echo "demo: running it; done in a minute or two"; \
 	./takt demo
 
 man: build  ## shell completion and manual pages, below build/share

@@ -12,7 +12,7 @@ from takt.errors import UserError
 from takt.story import acts
 
 EXAMPLES = """
-takt demo                                         a small robot that is late, in a minute and a half
+takt demo                                         a small robot that is late, in a minute or two
 takt demo --model models/autoware_reference_system.json -o /tmp/autoware
 """
 
