@@ -24,7 +24,7 @@ void NodeInputs::arrive(Held& held, std::size_t input, model::JoinKind kind) {
   held.fresh |= bit(input);
 }
 
-/// What was held may take part in too many joins to tell them apart.
+/// Forgets what was held: it may take part in so many joins that nothing tells them apart.
 void NodeInputs::give_up(Output& output) {
   output.too_many = true;
   for (Held* const held : {&output.newest, &output.all}) {

@@ -14,10 +14,15 @@ std::string describe(const Breach& breach) {
                      milliseconds(breach.bound));
 }
 
-void Promises::set(const std::string& chain, std::optional<Duration> bound, Instant now) {
+void Promises::set(const std::string& chain, std::optional<Duration> bound,
+                   const SharedModel& model, Instant now) {
   auto& terms = terms_[chain];
-  if (terms.empty() ? !bound : terms.back().bound == bound) return;
-  terms.push_back({now, bound});
+  if (terms.empty() && !bound) return;
+  if (!terms.empty() && terms.back().bound == bound) {
+    terms.back().model = model;
+    return;
+  }
+  terms.push_back({now, bound, model});
   if (terms.size() > most_terms) terms.pop_front();
   PromiseAccount& account = accounts_[chain];
   if (bound) {
@@ -33,11 +38,11 @@ void Promises::enacted(const Decision& decision, const model::Model& model, Inst
   for (const ChainDecision& chain : decision.chains) {
     if (chain.state == ChainState::guaranteed && chain.bound) bounds[chain.id] = *chain.bound;
   }
-  for (const auto& [chain, bound] : bounds) set(chain, bound, now);
+  const auto shared = std::make_shared<const model::Model>(model);
+  for (const auto& [chain, bound] : bounds) set(chain, bound, shared, now);
   for (const auto& [chain, terms] : terms_) {
-    if (!bounds.contains(chain)) set(chain, std::nullopt, now);
+    if (!bounds.contains(chain)) set(chain, std::nullopt, nullptr, now);
   }
-  model_ = model;
 }
 
 std::optional<Breach> Promises::completed(const std::string& chain, Instant activation,
@@ -47,7 +52,8 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
   auto& terms = known->second;
   const auto later = std::ranges::upper_bound(terms, activation, {}, &Term::from);
   if (later == terms.begin() || !std::prev(later)->bound) return std::nullopt;
-  const Duration bound = *std::prev(later)->bound;
+  const Term& promise = *std::prev(later);
+  const Duration bound = *promise.bound;
   const Duration latency = completion - activation;
   PromiseAccount& account = accounts_[chain];
   account.longest = std::max(account.longest, latency);
@@ -56,31 +62,33 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
     return std::nullopt;
   }
   ++account.broken;
-  if (!terms.back().bound)
-    return std::nullopt;  // the promise was withdrawn while it was on its way
+  // The promise may have been withdrawn while the message was on its way.
+  if (!terms.back().bound) return std::nullopt;
   account.breach = Breach{chain, activation, latency, bound};
   account.reason.clear();
   Withdrawal& withdrawal = withdrawals_[chain];
   withdrawal.until = Instant::max();
   withdrawal.reason = describe(*account.breach);
-  set(chain, std::nullopt, std::max(completion, terms.back().from));
+  withdrawal.model = promise.model;
+  set(chain, std::nullopt, nullptr, std::max(completion, terms.back().from));
   return account.breach;
 }
 
 std::vector<std::string> Promises::explain(const model::Model& model, Instant now) {
   std::vector<std::string> lines;
   for (auto& [chain, withdrawal] : withdrawals_) {
-    if (withdrawal.until != Instant::max()) continue;
+    const SharedModel promised = std::exchange(withdrawal.model, nullptr);
+    if (!promised) continue;
     PromiseAccount& account = accounts_[chain];
-    account.reason = what_exceeds(model_, model, chain);
-    withdrawal.explained = !account.reason.empty();
-    if (withdrawal.explained) {
-      withdrawal.next = calm;
-    } else {
+    account.reason = what_exceeds(*promised, model, chain);
+    if (account.reason.empty()) {
       account.reason = "nothing that the bound assumes was seen to fail";
+      withdrawal.until = now + withdrawal.next;
+      withdrawal.next *= 2;
+    } else {
+      withdrawal.until = now + calm;
+      withdrawal.next = calm;
     }
-    withdrawal.until = now + withdrawal.next;
-    if (!withdrawal.explained) withdrawal.next *= 2;
     withdrawal.reason += ": " + account.reason;
     lines.push_back(fmt::format("chain {}: promise broken: it {}", chain, withdrawal.reason));
   }

@@ -81,6 +81,17 @@ TEST(Promises, ABreachEndsThePromiseAtOnceAndNamesWhatWasLonger) {
   EXPECT_THAT(promises.withdrawn(at(300) + Promises::calm), IsEmpty());
 }
 
+/// The decision that came meanwhile knows what was longer; the promise that was broken did not.
+TEST(Promises, ABreachIsExplainedByTheModelOfItsOwnPromise) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  promises.enacted(promise(60ms), pilot(45ms), at(160));
+  ASSERT_TRUE(promises.completed("pilot", at(100), at(150)));
+  const auto lines = promises.explain(pilot(45ms), at(300));
+  ASSERT_EQ(lines.size(), 1);
+  EXPECT_THAT(lines[0], HasSubstr("c0 ran 45 ms, at most 1 ms were assumed"));
+}
+
 TEST(Promises, WhatNobodyCanExplainIsPromisedAgainEverMoreRarely) {
   Promises promises;
   Instant now = at(0);

@@ -49,7 +49,7 @@ class MeasuredChains final : public execution::Observer {
     followed_until_ = time;
     if (measurer_) measurer_->follow_until(time);
   }
-  /// Of each chain, how many instances have ended and wait for a sender to end.
+  /// Counts the instances of a chain that have ended and wait for a sender to end.
   [[nodiscard]] std::size_t waiting(std::size_t chain) const { return measurer_->waiting(chain); }
   /// Forgets the instances that ended before this time.
   void forget(Instant before) {

@@ -119,7 +119,7 @@ class Monitor {
   /// Changes when objects appear, callbacks run for the first time, or programs end.
   [[nodiscard]] std::uint64_t structure() const;
   [[nodiscard]] const std::vector<ChainWindow>& chains() const { return chains_.windows(); }
-  /// Of a chain, how many instances have ended and wait for the callback that sent a message.
+  /// Counts the instances of a chain that have ended and wait for a sender to end.
   [[nodiscard]] std::size_t waiting(std::size_t chain) const { return chains_.waiting(chain); }
   /// The chains that ended before this time are measured, those that wait aside. It is a little
   /// before now(), so that what has happened is known.

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 /// What was decided on one chain, in decisions and in the status.
 [[nodiscard]] Json to_json(const ChainDecision& chain);
-/// What was promised of one chain until `now`, in the log and in the status.
+/// Writes what was promised of one chain until `now`, for the log and for the status.
 [[nodiscard]] Json to_json(const PromiseAccount& account, Instant now);
 /// The members `chains`, `reservations` and `changes`.
 [[nodiscard]] Json to_json(const Decision& decision);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ struct Breach {
 /// For people, without a full stop: "took …, at most … were promised".
 [[nodiscard]] std::string describe(const Breach& breach);
 
-/// What was promised of one chain, and whether it was kept.
+/// Says what was promised of one chain, and whether the promises were kept.
 struct PromiseAccount {
   /// Instances that were activated while the chain was guaranteed, and took at most, or more than,
   /// the bound in force then.
@@ -52,7 +53,8 @@ struct PromiseAccount {
 };
 
 /// Holds every completed instance of a chain against the bound that was in force when it was
-/// activated. It knows no clock. Memory: `most_terms` bounds for each chain.
+/// activated. It knows no clock. Memory: `most_terms` bounds for each chain, and the
+/// models that they rest on.
 ///
 /// A breach ends the promise at once. The chain is promised again after `calm`, or after twice the
 /// time as before if nothing that the bound assumes was seen to have failed: the next promise would
@@ -61,15 +63,15 @@ class Promises {
  public:
   static constexpr Duration calm = std::chrono::seconds{10};
   /// Older bounds of a chain are forgotten: instances that were activated then count as neither.
-  static constexpr std::size_t most_terms = 256;
+  static constexpr std::size_t most_terms = 32;
 
   /// From this time on, the kernel has the reservations of this decision on this model.
   void enacted(const Decision& decision, const model::Model& model, Instant now);
   /// An instance of a chain is known to have been completed. Returns its breach, if it is one of a
   /// promise that still stands.
   std::optional<Breach> completed(const std::string& chain, Instant activation, Instant completion);
-  /// Explains the breaches since the last call by what this model, of what was seen since, has that
-  /// the model of the promise had not. Returns a line for people for each.
+  /// Explains the breaches since the last call: this model knows what was seen since, and is
+  /// compared with the model that the broken promise rests on. Returns a line for people for each.
   std::vector<std::string> explain(const model::Model& model, Instant now);
   /// The chains that are not promised again yet.
   [[nodiscard]] std::vector<BrokenPromise> withdrawn(Instant now) const;
@@ -78,25 +80,27 @@ class Promises {
   [[nodiscard]] const std::map<std::string, PromiseAccount>& accounts() const { return accounts_; }
 
  private:
-  /// From a time on, this bound was in force; none: the chain was not guaranteed.
+  using SharedModel = std::shared_ptr<const model::Model>;
+  /// From a time on, this bound of this model was in force; none: the chain was not guaranteed.
   struct Term {
     Instant from;
     std::optional<Duration> bound;
+    SharedModel model;
   };
   struct Withdrawal {
     Instant until;
     std::string reason;
-    /// For how long, if the next breach is unexplained as well.
+    /// The model that the promise rests on; null once the breach is explained.
+    SharedModel model;
+    /// How long the next breach that nothing explains will withdraw the promise.
     Duration next = calm;
-    bool explained = false;
   };
-  void set(const std::string& chain, std::optional<Duration> bound, Instant now);
+  void set(const std::string& chain, std::optional<Duration> bound, const SharedModel& model,
+           Instant now);
 
   std::map<std::string, std::deque<Term>> terms_;
   std::map<std::string, PromiseAccount> accounts_;
   std::map<std::string, Withdrawal> withdrawals_;
-  /// The model that the promises of now rest on.
-  model::Model model_;
 };
 
 /// What `after` has that bounds of `chain` by `before` did not cover, as a sentence for people
