@@ -40,10 +40,11 @@ Json write(const SimulatedCallback& callback) {
 
 Json write(const model::Chain& chain, const SimulatedChain& simulated) {
   Json object{{"id", simulated.id}};
-  add_statistics(object, simulated.latency);
+  add_statistics(object, simulated.of(chain.kind));
   add_statistics(object["reaction_time"], simulated.reaction_time);
   add_statistics(object["data_age"], simulated.data_age);
   object["goal"] = chain.goal ? Json(chain.goal->count()) : Json(nullptr);
+  object["kind"] = model::to_string(chain.kind);
   return object;
 }
 

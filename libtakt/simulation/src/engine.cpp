@@ -31,8 +31,8 @@ constexpr std::int64_t progress_interval = 1'000'000;
 
 bool is_overload(const Error& error) { return error.message.find(overload) != std::string::npos; }
 
-Engine::Engine(const model::Model& model, const Options& options)
-    : model_(model), options_(options), network_(model) {}
+Engine::Engine(const model::Model& model, const Options& options, Observer* observer)
+    : model_(model), options_(options), observer_(observer), network_(model) {}
 
 void Engine::must_decide(ExecutorIndex index) {
   ExecutorState& executor = executors_[index.value()];
@@ -97,11 +97,14 @@ void Engine::take_in(const Event& event) {
       processors_changed_ = true;
       for (const std::size_t thread : done_) end_work(thread);
       break;
+    case EventKind::resumption:
+      resume(subject);
+      break;
     case EventKind::message: {
       const std::size_t index = subject & ((std::size_t{1} << message_bits) - 1);
       --waiting_;
       const Message& message = messages_[index];
-      arrive(message.link, message.origin, message.chain_starts);
+      arrive(message.link, message.origin, message.tag, message.chain_starts);
       free_messages_.push_back(index);
       break;
     }
@@ -128,7 +131,8 @@ void Engine::begin_activation(CallbackIndex callback) {
   if (activated.missed_periods != MissedPeriods::skipped) schedule_activation(callback);
   release(activated.executor);
   scratch_.assign(vertex.positions, not_on_chain);
-  activate(callback, {.when = now_, .origin = now_}, scratch_);
+  const MessageTag message = observer_ != nullptr ? observer_->on_outside(now_, callback) : 0;
+  activate(callback, {.when = now_, .origin = now_, .message = message}, scratch_);
 }
 
 /// Repeats a recorded release and schedules the next one, in the same instant if need be.
@@ -149,10 +153,14 @@ void Engine::activate(CallbackIndex callback, const Activation& activation,
   ++result_.events;
   note_inputs(callback, activation);
   ExecutorState& executor = executors_[activated.executor.value()];
-  const std::size_t waiting = activated.waiting.add(activation.via, chain_starts);
+  const std::size_t waiting =
+      activated.waiting.add({.via = activation.via, .message = activation.message}, chain_starts);
   const auto displaced =
       executor.dispatch.release(activated.local, activation.when, activation.origin, waiting);
   ++waiting_;
+  if (observer_ != nullptr) {
+    observer_->on_release(callback, activation.when, activation.origin);
+  }
   if (displaced) {
     activated.waiting.remove(*displaced);
     --waiting_;
@@ -207,6 +215,8 @@ void Engine::publish(const ThreadState& thread) {
     const Link& link = network_.links[index];
     if (!is_triggered(link, thread.activation.via)) continue;
     if (link.share && !link.share->sends(might_have_sent_[index]++)) continue;
+    const MessageTag tag =
+        observer_ != nullptr ? observer_->on_send(now_, id_of(thread), index) : 0;
     const std::size_t positions = network_.vertices[link.to.value()].positions;
     Duration delay = link.delay;
     if (options_.releases == ReleaseModel::random && delay > Duration{0}) {
@@ -219,7 +229,7 @@ void Engine::publish(const ThreadState& thread) {
     scratch_.assign(positions, not_on_chain);
     for (const auto& [from, to] : link.positions) scratch_[to] = thread.chain_starts[from];
     if (arrival == now_ && !follows_another && !link.follows_ends) {
-      arrive(index, thread.activation.origin, scratch_);
+      arrive(index, thread.activation.origin, tag, scratch_);
       continue;
     }
     if (free_messages_.empty()) {
@@ -230,15 +240,17 @@ void Engine::publish(const ThreadState& thread) {
     free_messages_.pop_back();
     messages_[message].link = index;
     messages_[message].origin = thread.activation.origin;
+    messages_[message].tag = tag;
     messages_[message].chain_starts = scratch_;
     events_.push(arrival, EventKind::message, sent_++ << message_bits | message);
     ++waiting_;
   }
 }
 
-void Engine::arrive(std::size_t index, Instant origin, std::span<const Instant> chain_starts) {
+void Engine::arrive(std::size_t index, Instant origin, MessageTag tag,
+                    std::span<const Instant> chain_starts) {
   const Link& link = network_.links[index];
-  const Activation activation{.when = now_, .via = index, .origin = origin};
+  const Activation activation{.when = now_, .via = index, .origin = origin, .message = tag};
   if (link.sampled) {
     const Vertex& vertex = network_.vertices[link.to.value()];
     const auto slot = std::ranges::find(vertex.sampled, index) - vertex.sampled.begin();
@@ -268,7 +280,11 @@ void Engine::join(const Link& link, const Activation& activation,
   }
   input.push_back(activation, chain_starts);
   ++waiting_;
-  if (join.complete < join.inputs.size()) return;
+  const bool completes = join.complete == join.inputs.size();
+  if (observer_ != nullptr) {
+    observer_->on_input(activation.via, activation.message, completes);
+  }
+  if (!completes) return;
   // What came last may stand in scratch_.
   joined_.assign(chain_starts.begin(), chain_starts.end());
   for (InstanceQueue& each : join.inputs) {
@@ -306,10 +322,29 @@ void Engine::end_work(std::size_t index) {
   } else if (std::exchange(thread.releasing, false)) {
     executors_[thread.executor.value()].idle_threads.push_back(index);
     must_decide(thread.executor);
+  } else if (!thread.pauses.empty()) {
+    suspend(index);
   } else if (thread.left > Duration{0}) {
     interrupt(index);
   } else {
     complete(index);
+  }
+}
+
+/// The instance suspends itself. Its thread stays its own meanwhile.
+void Engine::suspend(std::size_t index) {
+  events_.push(now_ + threads_[index].pauses.back().length, EventKind::resumption, index);
+}
+
+void Engine::resume(std::size_t index) {
+  ThreadState& thread = threads_[index];
+  thread.pauses.pop_back();
+  const Duration left = std::exchange(thread.left, Duration{0});
+  // Nothing that comes in this instant is before an instance that ends with its suspension.
+  if (left == Duration{0} && thread.pauses.empty()) {
+    end_work(index);
+  } else {
+    run(index, left);
   }
 }
 
@@ -320,7 +355,8 @@ void Engine::interrupt(std::size_t index) {
   CallbackState& interrupted = state(thread.callback);
   thread.running = false;
   interrupted.left = std::exchange(thread.left, Duration{0});
-  thread.job.instance.payload = interrupted.waiting.add(thread.activation.via, thread.chain_starts);
+  thread.job.instance.payload = interrupted.waiting.add(
+      {.via = thread.activation.via, .message = thread.activation.message}, thread.chain_starts);
   executor.dispatch.interrupted(thread.job);
   ++waiting_;
   executor.idle_threads.push_back(index);
@@ -350,6 +386,7 @@ void Engine::complete(std::size_t index) {
   }
   executor.idle_threads.push_back(index);
   if (!publishes_at_start(executor)) publish(thread);
+  if (observer_ != nullptr) observer_->on_end(now_, id_of(thread));
   executor.dispatch.completed(thread.job);
   must_decide(thread.executor);
 }
@@ -379,20 +416,22 @@ void Engine::decide(ExecutorIndex index) {
   }
   while (!executor.idle_threads.empty()) {
     const std::size_t thread = executor.idle_threads.back();
-    if (!next(index, threads_[thread].job)) return;
+    if (!next(thread)) return;
     executor.idle_threads.pop_back();
     start(thread);
   }
 }
 
-bool Engine::next(ExecutorIndex index, scheduling::Job& job) {
-  scheduling::Dispatch& dispatch = executors_[index.value()].dispatch;
+bool Engine::next(std::size_t index) {
+  ThreadState& thread = threads_[index];
+  scheduling::Dispatch& dispatch = executors_[thread.executor.value()].dispatch;
   const std::uint64_t before = dispatch.polling_points();
-  const bool chosen = dispatch.next(job);
+  const bool chosen = dispatch.next(thread.job);
   const bool polled = dispatch.polling_points() > before;
   if (polled && result_.polling_points.size() < options_.timeline) {
-    result_.polling_points.push_back({index, now_});
+    result_.polling_points.push_back({thread.executor, now_});
   }
+  if (observer_ != nullptr) observer_->on_decision(now_, id_of(thread), polled, chosen);
   return chosen;
 }
 
@@ -408,9 +447,11 @@ void Engine::start(std::size_t index) {
   thread.start = now_;
   thread.running = true;
   thread.chain_starts.resize(vertex.positions);
+  const Cause cause = started.waiting.take(job.instance.payload, thread.chain_starts);
   thread.activation = {.when = job.instance.activation,
-                       .via = started.waiting.take(job.instance.payload, thread.chain_starts),
-                       .origin = job.instance.origin};
+                       .via = cause.via,
+                       .origin = job.instance.origin,
+                       .message = cause.message};
   --waiting_;
   for (const std::size_t position : vertex.beginning)
     thread.chain_starts[position] = thread.activation.when;
@@ -426,8 +467,28 @@ void Engine::start(std::size_t index) {
   }
   Duration time = started.execution_times.next();
   if (executor.overhead) time += executor.overhead->next();
+  if (started.suspensions) started.suspensions->next(time, thread.pauses);
+  if (observer_ != nullptr) tell_start(thread, time);
   if (publishes_at_start(executor)) publish(thread);
-  run_piece(index, time);
+  started.suspensions ? run(index, time) : run_piece(index, time);
+}
+
+void Engine::tell_start(const ThreadState& thread, Duration processor_time) const {
+  StartedInstance instance{.callback = thread.callback,
+                           .edge = thread.activation.via,
+                           .message = thread.activation.message,
+                           .processor_time = processor_time,
+                           .suspensions = static_cast<std::int64_t>(thread.pauses.size())};
+  for (const Pause& pause : thread.pauses) instance.suspended += pause.length;
+  observer_->on_start(now_, id_of(thread), instance);
+}
+
+/// Runs an instance that has `time` left to run, as far as its next suspension.
+void Engine::run(std::size_t index, Duration time) {
+  ThreadState& thread = threads_[index];
+  const Duration until = thread.pauses.empty() ? time : thread.pauses.back().after;
+  thread.left = time - until;
+  work(index, until);
 }
 
 void Engine::run_piece(std::size_t index, Duration time) {

@@ -12,6 +12,7 @@
 #include "processors.hpp"
 #include "releases.hpp"
 #include "supply.hpp"
+#include "suspensions.hpp"
 #include "takt/base/ring.hpp"
 #include "takt/policy/describe.hpp"
 #include "takt/scheduling/dispatch.hpp"
@@ -25,7 +26,7 @@ namespace takt::simulation {
 /// the executors that have a thread without work decide.
 class Engine {
  public:
-  Engine(const model::Model& model, const Options& options);
+  Engine(const model::Model& model, const Options& options, Observer* observer);
 
   /// Makes executors, policies and threads. Errors: options that do not fit the model.
   [[nodiscard]] Result<void> prepare();
@@ -49,6 +50,7 @@ class Engine {
     Local local;
     InstancePool waiting;
     ExecutionTimes execution_times;
+    std::optional<Suspensions> suspensions;
     std::optional<Releases> releases;
     MissedPeriods missed_periods = MissedPeriods::kept;
     std::optional<JoinInputs> join;
@@ -86,6 +88,8 @@ class Engine {
     Instant start{};
     /// How long the instance still has to run after the present piece.
     Duration left{};
+    /// The instance's suspensions that are still to come, the last one first.
+    std::vector<Pause> pauses;
     bool running = false;
     /// It takes releases in, and is not idle although it runs no instance.
     bool releasing = false;
@@ -97,6 +101,7 @@ class Engine {
   struct Message {
     std::size_t link = 0;
     Instant origin{};
+    MessageTag tag = 0;
     std::vector<Instant> chain_starts;
   };
 
@@ -119,6 +124,8 @@ class Engine {
   void make_callbacks();
   void make_executor(ExecutorIndex index, const policy::Description& description);
   void make_threads(ExecutorIndex index, std::int64_t count);
+  void find_shared_cores();
+  [[nodiscard]] ThreadParameters parameters_of(ExecutorIndex index) const;
   void make_processors();
   void schedule_first_events();
 
@@ -132,19 +139,27 @@ class Engine {
   void note_inputs(CallbackIndex callback, const Activation& activation);
   [[nodiscard]] bool is_triggered(const Link& link, std::size_t via) const;
   void publish(const ThreadState& thread);
-  void arrive(std::size_t link, Instant origin, std::span<const Instant> chain_starts);
+  void arrive(std::size_t link, Instant origin, MessageTag tag,
+              std::span<const Instant> chain_starts);
   void join(const Link& link, const Activation& activation, std::span<const Instant> chain_starts);
   void release(ExecutorIndex index);
   void end_work(std::size_t thread);
+  void suspend(std::size_t thread);
+  void resume(std::size_t thread);
   void interrupt(std::size_t thread);
   void complete(std::size_t thread);
   void record_output(std::size_t chain, Instant activation);
   void warn_of_inputs_left_out();
 
   void decide(ExecutorIndex index);
-  [[nodiscard]] bool next(ExecutorIndex index, scheduling::Job& job);
+  [[nodiscard]] bool next(std::size_t thread);
+  [[nodiscard]] static ThreadId id_of(const ThreadState& thread) {
+    return {.executor = thread.executor, .number = thread.number};
+  }
   void start(std::size_t thread);
+  void tell_start(const ThreadState& thread, Duration processor_time) const;
   [[nodiscard]] bool publishes_at_start(const ExecutorState& executor) const;
+  void run(std::size_t thread, Duration time);
   void run_piece(std::size_t thread, Duration time);
   void work(std::size_t thread, Duration time);
   void sample_inputs(ThreadState& thread);
@@ -155,6 +170,7 @@ class Engine {
 
   const model::Model& model_;
   const Options& options_;
+  Observer* observer_;
   Network network_;
   Simulation result_;
 
@@ -163,6 +179,9 @@ class Engine {
   std::vector<ThreadState> threads_;
   /// Shared cores; none: threads have supplies of their own.
   std::optional<Processors> processors_;
+  /// By executor, if only those with a fixed priority, and whoever has the same cpu, share cores:
+  /// the core; none: its threads have supplies of their own.
+  std::vector<std::optional<std::size_t>> shared_cores_;
   std::uint64_t processors_plan_ = 0;
   bool processors_changed_ = false;
 

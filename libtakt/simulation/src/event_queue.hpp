@@ -11,7 +11,14 @@ namespace takt::simulation {
 
 /// What happens at an instant, in the order in which simultaneous things happen: what ends comes
 /// before what begins.
-enum class EventKind : std::uint8_t { completion, processors, message, activation, wake_up };
+enum class EventKind : std::uint8_t {
+  completion,
+  processors,
+  resumption,
+  message,
+  activation,
+  wake_up
+};
 
 struct Event {
   Instant when;

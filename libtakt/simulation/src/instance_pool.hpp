@@ -7,36 +7,43 @@
 #include <utility>
 #include <vector>
 
-#include "network.hpp"
+#include "instance_queue.hpp"
 
 namespace takt::simulation {
 
-/// Data of the waiting instances of one callback: by whose message each was activated, and when the
+/// What activated an instance.
+struct Cause {
+  /// See Activation.
+  std::size_t via = Activation::external;
+  MessageTag message = 0;
+};
+
+/// Data of the waiting instances of one callback: by which message each was activated, and when the
 /// chains that it is on began. An instance is known by its place in the pool, which is the payload
 /// of scheduling::Instance.
 class InstancePool {
  public:
   explicit InstancePool(std::size_t positions) : positions_(positions) {}
 
-  [[nodiscard]] std::size_t add(std::size_t via, std::span<const Instant> chain_starts) {
+  [[nodiscard]] std::size_t add(const Cause& cause, std::span<const Instant> chain_starts) {
     if (free_ == none) grow();
     const std::size_t added = free_;
-    free_ = std::exchange(vias_[added], via);
+    free_ = std::exchange(causes_[added], cause).via;
     std::ranges::copy(chain_starts, chain_starts_.begin() + offset(added));
     return added;
   }
 
-  /// Copies when the chains of an instance began to `chain_starts` and returns whose message
-  /// activated it; the instance leaves the pool.
-  std::size_t take(std::size_t instance, std::span<Instant> chain_starts) {
+  /// Copies when the chains of an instance began to `chain_starts` and returns what activated it;
+  /// the instance leaves the pool.
+  Cause take(std::size_t instance, std::span<Instant> chain_starts) {
     std::copy_n(chain_starts_.begin() + offset(instance), positions_, chain_starts.begin());
-    const std::size_t via = vias_[instance];
+    const Cause cause = causes_[instance];
     remove(instance);
-    return via;
+    return cause;
   }
 
   void remove(std::size_t instance) {
-    vias_[instance] = free_;
+    causes_[instance].via = free_;
     free_ = instance;
   }
 
@@ -44,8 +51,8 @@ class InstancePool {
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
   void grow() {
-    free_ = vias_.size();
-    vias_.push_back(none);
+    free_ = causes_.size();
+    causes_.push_back({.via = none});
     chain_starts_.resize(chain_starts_.size() + positions_);
   }
 
@@ -54,8 +61,8 @@ class InstancePool {
   }
 
   std::size_t positions_;
-  /// In a place that is free, the next free one.
-  std::vector<std::size_t> vias_;
+  /// In a place that is free, `via` is the next free one.
+  std::vector<Cause> causes_;
   std::vector<Instant> chain_starts_;
   std::size_t free_ = none;
 };

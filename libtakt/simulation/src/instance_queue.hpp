@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "network.hpp"
+#include "takt/simulation/observer.hpp"
 
 namespace takt::simulation {
 
@@ -17,7 +18,8 @@ struct Activation {
   /// were stored one by one, which the processor cannot forward.
   std::size_t via = external;
   Instant origin;
-  static constexpr std::size_t external = std::numeric_limits<std::size_t>::max();
+  MessageTag message = 0;
+  static constexpr std::size_t external = StartedInstance::outside;
 };
 
 /// The activated instances of one callback that have not started, with the times at which the

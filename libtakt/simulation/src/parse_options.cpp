@@ -141,6 +141,7 @@ class Reader {
   void read(const char* name, std::map<std::string, std::vector<Duration>>& values) {
     for_each(name, [&](const std::string& id, const Parsed& item, const std::string& where) {
       if (!item.is_array()) return say(where, "must be a list of times in nanoseconds");
+      values[id];  // an empty list says something, too
       for (std::size_t i = 0; i < item.size(); ++i) {
         values[id].push_back(duration(item[i], fmt::format("{}[{}]", where, i)));
       }

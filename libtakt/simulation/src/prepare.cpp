@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "check_options.hpp"
@@ -25,6 +26,7 @@ Result<void> Engine::prepare() {
     result_.chains.push_back({.id = chain.id, .latency = {}, .reaction_time = {}, .data_age = {}});
   inputs_.resize(model_.chains.size());
   make_callbacks();
+  find_shared_cores();
   executors_.resize(model_.executors.size());
   policy::Describer describer(model_, static_cast<const policy::Options&>(options_));
   for (std::size_t i = 0; i < model_.executors.size(); ++i) {
@@ -37,7 +39,7 @@ Result<void> Engine::prepare() {
     if (!description) return tl::unexpected(description.error());
     make_executor(executor, *description);
   }
-  if (options_.cores) make_processors();
+  make_processors();
   last_arrivals_.resize(network_.links.size());
   might_have_sent_.resize(network_.links.size());
   for (std::size_t i = 0; i < network_.links.size(); ++i) {
@@ -61,6 +63,11 @@ void Engine::make_callbacks() {
                              Random(options_.seed, Stream::execution, i))
             : ExecutionTimes(times->second));
     made.executor = callback.executor;
+    // Recorded instances already contain the time for which they were suspended.
+    if (callback.suspension && !options_.recorded) {
+      made.suspensions.emplace(*callback.suspension, options_.execution, options_.shortest,
+                               options_.seed, i);
+    }
     made.registers.assign(vertex.sampled.size(), InstanceQueue(vertex.positions));
     if (options_.recorded) continue;
     if (const auto list = options_.release_times.find(callback.id);
@@ -134,7 +141,8 @@ void Engine::make_threads(ExecutorIndex index, std::int64_t count) {
     thread.executor = index;
     thread.number = number;
     // An executor with pieces stands for a link, which is no thread and needs no core.
-    if (!options_.cores || model_[index].longest_piece > Duration{0}) {
+    const bool shares = options_.cores || shared_cores_[index.value()];
+    if (!shares || model_[index].longest_piece > Duration{0}) {
       thread.supply.emplace(model_[index].supply, options_.reservation,
                             Random(options_.seed, Stream::reservation, threads_.size()),
                             Instant(options_.duration));
@@ -147,23 +155,71 @@ void Engine::make_threads(ExecutorIndex index, std::int64_t count) {
   }
 }
 
-void Engine::make_processors() {
-  std::vector<ThreadParameters> parameters;
-  for (const ThreadState& thread : threads_) {
-    const model::Executor& executor = model_[thread.executor];
-    const auto* reservation = std::get_if<model::ReservationSupply>(&executor.supply);
-    const auto given = options_.threads.find(executor.id);
-    const ThreadOptions wanted = given == options_.threads.end() ? ThreadOptions{} : given->second;
-    ThreadParameters made;
-    made.policy = wanted.policy.value_or(reservation != nullptr ? ThreadPolicy::deadline
-                                                                : ThreadPolicy::other);
-    made.priority = wanted.priority;
-    const std::optional<std::int64_t> cpu = wanted.cpu ? wanted.cpu : executor.cpu;
-    if (cpu) made.cpu = static_cast<std::size_t>(*cpu);
-    if (reservation != nullptr) made.reservation = *reservation;
-    parameters.push_back(made);
+/// Where the options do not say which cores there are, threads at fixed priorities share the one
+/// that they are bound to, with all that are bound to it but slots.
+void Engine::find_shared_cores() {
+  shared_cores_.resize(model_.executors.size());
+  if (options_.cores) return;
+  using model::FixedPrioritySupply;
+  std::map<std::int64_t, std::size_t> core_of;
+  std::size_t cores = 0;
+  for (std::size_t i = 0; i < model_.executors.size(); ++i) {
+    const model::Executor& executor = model_.executors[i];
+    const auto* fixed = std::get_if<FixedPrioritySupply>(&executor.supply);
+    if (fixed == nullptr) continue;
+    if (executor.cpu) {
+      if (core_of.try_emplace(*executor.cpu, cores).second) ++cores;
+    } else if (fixed->withheld > Duration{0} && executor.threads == 1) {
+      shared_cores_[i] = cores++;
+    }
   }
-  processors_.emplace(static_cast<std::size_t>(*options_.cores), std::move(parameters));
+  for (std::size_t i = 0; i < model_.executors.size(); ++i) {
+    const model::Executor& executor = model_.executors[i];
+    const bool slots = std::holds_alternative<model::SlotSupply>(executor.supply);
+    if (!executor.cpu || slots || !core_of.contains(*executor.cpu)) continue;
+    shared_cores_[i] = core_of.at(*executor.cpu);
+  }
+}
+
+ThreadParameters Engine::parameters_of(ExecutorIndex index) const {
+  const model::Executor& executor = model_[index];
+  const auto* reservation = std::get_if<model::ReservationSupply>(&executor.supply);
+  const auto* fixed = std::get_if<model::FixedPrioritySupply>(&executor.supply);
+  ThreadParameters made;
+  if (reservation != nullptr) {
+    made.policy = ThreadPolicy::deadline;
+    made.reservation = *reservation;
+  } else if (fixed != nullptr) {
+    made.policy = ThreadPolicy::fifo;
+    made.priority = fixed->priority;
+  }
+  made.cpu = shared_cores_[index.value()];
+  if (!options_.cores) return made;
+  if (executor.cpu) made.cpu = static_cast<std::size_t>(*executor.cpu);
+  const auto given = options_.threads.find(executor.id);
+  if (given == options_.threads.end()) return made;
+  const ThreadOptions& wanted = given->second;
+  if (wanted.policy) made.policy = *wanted.policy;
+  if (wanted.policy == ThreadPolicy::fifo) made.priority = wanted.priority;
+  if (wanted.cpu) made.cpu = static_cast<std::size_t>(*wanted.cpu);
+  return made;
+}
+
+void Engine::make_processors() {
+  std::size_t cores = static_cast<std::size_t>(options_.cores.value_or(0));
+  for (const auto& core : shared_cores_) cores = std::max(cores, core ? *core + 1 : 0);
+  if (cores == 0) return;
+  std::vector<ThreadParameters> parameters;
+  for (const ThreadState& thread : threads_) parameters.push_back(parameters_of(thread.executor));
+  processors_.emplace(cores, parameters);
+  for (std::size_t i = 0; i < threads_.size(); ++i) {
+    const model::Supply& supply = model_[threads_[i].executor].supply;
+    const auto* fixed = std::get_if<model::FixedPrioritySupply>(&supply);
+    if (fixed == nullptr || fixed->withheld == Duration{0} || !parameters[i].cpu) continue;
+    processors_->withhold(*parameters[i].cpu,
+                          Withheld(*fixed, options_.reservation,
+                                   Random(options_.seed, Stream::withheld, *parameters[i].cpu)));
+  }
 }
 
 /// The first events.

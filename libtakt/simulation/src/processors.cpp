@@ -12,8 +12,51 @@ constexpr Duration time_slice = std::chrono::milliseconds{3};
 
 }  // namespace
 
+Withheld::Withheld(const model::FixedPrioritySupply& supply, ReservationModel model, Random random)
+    : time_(supply.withheld), period_(supply.withheld_period), model_(model), places_(random) {
+  if (model == ReservationModel::latest) first_period_ += time_ - period_;
+  if (model == ReservationModel::random) {
+    first_period_ -= Random::scale(places_.next(), period_ - epsilon);
+  }
+}
+
+Instant Withheld::begin(std::int64_t period) const {
+  const Instant start = first_period_ + period * period_;
+  const Duration slack = period_ - time_;
+  switch (model_) {
+    case ReservationModel::random:
+      return start + Random::scale(places_.at(static_cast<std::uint64_t>(period)), slack);
+    case ReservationModel::latest:
+      // Two stretches follow each other as the simulation begins.
+      return period == 0 ? start + slack : start;
+    case ReservationModel::constant_bandwidth:
+      break;
+  }
+  return start + slack;
+}
+
+Withheld::Stretch Withheld::next(Instant now) const {
+  for (std::int64_t period = (now - first_period_) / period_;; ++period) {
+    const Instant start = begin(period);
+    if (start + time_ > now) return {start, start + time_};
+  }
+}
+
+bool Withheld::at(Instant now) const { return next(now).begin <= now; }
+
+Instant Withheld::next_change(Instant now) const {
+  const Stretch stretch = next(now);
+  return stretch.begin > now ? stretch.begin : stretch.end;
+}
+
+const Withheld* Processors::withheld_from(const Thread& thread) const {
+  const auto& [policy, priority, cpu, reservation] = thread.parameters;
+  const bool concerned = policy == ThreadPolicy::fifo && cpu && withheld_[*cpu];
+  return concerned ? &*withheld_[*cpu] : nullptr;
+}
+
 Processors::Processors(std::size_t cores, const std::vector<ThreadParameters>& threads)
-    : cores_(cores), taken_(cores) {
+    : cores_(cores), withheld_(cores), taken_(cores) {
   for (const ThreadParameters& parameters : threads) {
     Thread thread{.parameters = parameters, .server = {}};
     if (thread.parameters.policy == ThreadPolicy::deadline) {
@@ -113,6 +156,7 @@ std::optional<Instant> Processors::next_change() const {
     } else if (thread.has_work && thread.server && thread.server->throttled()) {
       consider(thread.server->next_period());
     }
+    if (const Withheld* withheld = withheld_from(thread)) consider(withheld->next_change(now_));
   }
   return next;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "random.hpp"
 #include "supply.hpp"
 #include "takt/simulation/options.hpp"
 
@@ -23,6 +24,32 @@ struct ThreadParameters {
   model::ReservationSupply reservation{};
 };
 
+/// The time of a core that the kernel withholds from SCHED_FIFO: one stretch in every period.
+class Withheld {
+ public:
+  /// Where the stretches lie: where a reservation's windows would, or at the end of each period.
+  Withheld(const model::FixedPrioritySupply& supply, ReservationModel model, Random random);
+
+  [[nodiscard]] bool at(Instant now) const;
+  /// When that next changes.
+  [[nodiscard]] Instant next_change(Instant now) const;
+
+ private:
+  struct Stretch {
+    Instant begin;
+    Instant end;
+  };
+  /// The first stretch that ends after `now`.
+  [[nodiscard]] Stretch next(Instant now) const;
+  [[nodiscard]] Instant begin(std::int64_t period) const;
+
+  Duration time_;
+  Duration period_;
+  ReservationModel model_;
+  Random places_;
+  Instant first_period_{};
+};
+
 /// Cores shared by threads as Linux shares them: SCHED_DEADLINE threads by their servers' deadlines
 /// before SCHED_FIFO threads by priority before the others, which take turns. Threads without a
 /// core of their own go wherever there is room (global scheduling); preemption and migration are
@@ -30,6 +57,9 @@ struct ThreadParameters {
 class Processors {
  public:
   Processors(std::size_t cores, const std::vector<ThreadParameters>& threads);
+
+  /// The kernel withholds time of that core from SCHED_FIFO threads that are bound to it.
+  void withhold(std::size_t core, Withheld withheld) { withheld_[core].emplace(withheld); }
 
   /// The thread, which has no work, gets some. Follow with reschedule().
   void start(std::size_t index, Instant now, Duration work);
@@ -67,12 +97,18 @@ class Processors {
   };
 
   [[nodiscard]] static Urgency urgency(const Thread& thread);
-  [[nodiscard]] static bool may_run(const Thread& thread) {
-    return thread.has_work && !(thread.server && thread.server->throttled());
+  [[nodiscard]] bool may_run(const Thread& thread) const {
+    const bool throttled = thread.server && thread.server->throttled();
+    const Withheld* withheld = withheld_from(thread);
+    return thread.has_work && !throttled && (withheld == nullptr || !withheld->at(now_));
   }
+  /// Null if nothing is withheld from it.
+  [[nodiscard]] const Withheld* withheld_from(const Thread& thread) const;
 
   std::size_t cores_;
   std::vector<Thread> threads_;
+  /// By core.
+  std::vector<std::optional<Withheld>> withheld_;
   /// Some thread has a core of its own.
   bool pinned_ = false;
   /// Those that have work, ascending.

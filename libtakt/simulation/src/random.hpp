@@ -7,7 +7,16 @@
 namespace takt::simulation {
 
 /// What a random stream is for, so that no two share their numbers.
-enum class Stream : std::uint64_t { execution, release, delay, reservation, order };
+enum class Stream : std::uint64_t {
+  execution,
+  release,
+  delay,
+  reservation,
+  order,
+  suspension,
+  before_link,
+  withheld
+};
 
 /// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014 (SplitMix64):
 /// the same numbers on every machine, which the standard library's distributions do not promise.

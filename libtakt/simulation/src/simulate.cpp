@@ -1,17 +1,19 @@
 #include "takt/simulation/simulate.hpp"
 
+#include <cassert>
 #include <utility>
 
 #include "engine.hpp"
+#include "random.hpp"
 #include "takt/hops/hops.hpp"
 
 namespace takt::simulation {
 
 namespace {
 
-Result<Simulation> run(const model::Model& model, const Options& options,
-                       const Progress& progress) {
-  Engine engine(model, options);
+Result<Simulation> run(const model::Model& model, const Options& options, const Progress& progress,
+                       Observer* observer) {
+  Engine engine(model, options, observer);
   if (const Result<void> prepared = engine.prepare(); !prepared) {
     return tl::unexpected(prepared.error());
   }
@@ -21,11 +23,18 @@ Result<Simulation> run(const model::Model& model, const Options& options,
 }  // namespace
 
 Result<Simulation> simulate(const model::Model& model, const Options& options,
-                            const Progress& progress) {
+                            const Progress& progress, Observer* observer) {
   // In a recorded run messages came when they came.
-  if (!hops::has_hops(model) || options.recorded) return run(model, options, progress);
-  const hops::ModelWithHops linked = hops::with_hops(model);
-  Result<Simulation> simulation = run(linked.model, options, progress);
+  if (!hops::has_hops(model) || options.recorded) {
+    return run(model, options, progress, observer);
+  }
+  assert(observer == nullptr && "messages on links are instances of no callback of the model");
+  // How much of a delay passes before the link is another one for each topic and seed.
+  Random random(options.seed, Stream::before_link, 0);
+  const hops::ModelWithHops linked = hops::with_hops(model, [&](Duration most) {
+    return options.releases == ReleaseModel::random ? random.between(Duration{0}, most) : most;
+  });
+  Result<Simulation> simulation = run(linked.model, options, progress, nullptr);
   if (!simulation) return simulation;
   for (std::size_t i = 0; i < linked.hops.size(); ++i) {
     const hops::Hop& hop = linked.hops[i];

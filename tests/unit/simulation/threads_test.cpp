@@ -119,6 +119,77 @@ TEST(SharedCores, TakeTurnsAmongOtherThreads) {
   EXPECT_EQ(models.schedule(milliseconds(50), options), "0 [0,7) 1 [0,8)");
 }
 
+/// Executors with those priorities on cpu 5, each with one timer of that cost in ms.
+Models at_priorities(std::initializer_list<std::pair<int, int>> priorities_and_costs) {
+  Models models;
+  for (const auto& [priority, cost] : priorities_and_costs) {
+    const std::string number = std::to_string(models.model.executors.size());
+    models.executor("e" + number, events, model::FixedPrioritySupply{.priority = priority});
+    models.model.executors.back().cpu = 5;
+    models.timer(number, milliseconds(1000), milliseconds(cost));
+  }
+  return models;
+}
+
+TEST(FixedPriorities, OfTheModelShareTheirCpuAlone) {
+  Models models = at_priorities({{1, 4}, {2, 3}, {3, 2}});
+  models.executor("elsewhere", events);
+  models.timer("other", milliseconds(1000), milliseconds(1));
+  Options options;
+  options.offsets["2"] = milliseconds(1);
+  EXPECT_EQ(models.schedule(milliseconds(50), options), "other [0,1) 1 [0,5) 0 [0,9) 2 [1,3)");
+  // Where the options say which cores there are, the model's priorities hold unless they say
+  // otherwise.
+  options.cores = 6;
+  options.threads["elsewhere"].cpu = 0;
+  EXPECT_EQ(models.schedule(milliseconds(50), options), "other [0,1) 1 [0,5) 0 [0,9) 2 [1,3)");
+  options.threads["e0"] = {.policy = ThreadPolicy::fifo, .priority = 9, .cpu = {}};
+  EXPECT_EQ(models.schedule(milliseconds(50), options), "other [0,1) 0 [0,4) 1 [0,9) 2 [1,6)");
+}
+
+TEST(FixedPriorities, RunEqualThreadsInTheOrderInWhichTheyWake) {
+  const Models models = at_priorities({{5, 4}, {5, 3}, {5, 2}});
+  Options options;
+  options.offsets["0"] = milliseconds(1);
+  options.offsets["1"] = milliseconds(2);
+  EXPECT_EQ(models.schedule(milliseconds(50), options), "2 [0,2) 0 [1,6) 1 [2,9)");
+}
+
+TEST(FixedPriorities, ComeAfterReservationsAndBeforeAllOthers) {
+  Models models = at_priorities({{99, 4}});
+  models.executor("reserved", events, reservation(milliseconds(2), milliseconds(5)));
+  models.model.executors.back().cpu = 5;
+  models.timer("r", milliseconds(1000), milliseconds(3));
+  models.executor("best effort", events);
+  models.model.executors.back().cpu = 5;
+  models.timer("b", milliseconds(1000), milliseconds(1));
+  EXPECT_EQ(models.schedule(milliseconds(50)), "r [0,6) 0 [0,7) b [0,8)");
+}
+
+TEST(FixedPriorities, LackWhatTheKernelWithholds) {
+  for (const bool shares : {false, true}) {
+    Models models;
+    models.executor(
+        "e", events,
+        model::FixedPrioritySupply{
+            .priority = 1, .withheld = milliseconds(2), .withheld_period = milliseconds(10)});
+    if (shares) models.model.executors[0].cpu = 0;
+    models.timer("t", milliseconds(1000), milliseconds(13));
+    Options options;
+    // The last 2 of each 10.
+    EXPECT_EQ(models.schedule(milliseconds(100), options), "t [0,15)");
+    // 2 at once, 2 right after, and the first 2 of each 10 from there on: [12, 14).
+    options.reservation = ReservationModel::latest;
+    EXPECT_EQ(models.schedule(milliseconds(100), options), "t [0,19)");
+    options.reservation = ReservationModel::random;
+    for (options.seed = 0; options.seed < 20; ++options.seed) {
+      const Simulation simulation = models.run(milliseconds(100), options);
+      EXPECT_GE(simulation.callbacks[0].response_time.max(), milliseconds(13));
+      EXPECT_LE(simulation.callbacks[0].response_time.max(), milliseconds(19));
+    }
+  }
+}
+
 TEST(SharedCores, LetThreadsMigrateUnlessPinned) {
   Models models = together({4, 4, 4});
   Options options;

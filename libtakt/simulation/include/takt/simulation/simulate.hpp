@@ -7,6 +7,7 @@
 
 #include "takt/base/error.hpp"
 #include "takt/model/model.hpp"
+#include "takt/simulation/observer.hpp"
 #include "takt/simulation/options.hpp"
 #include "takt/statistics/distribution.hpp"
 
@@ -40,6 +41,13 @@ struct SimulatedChain {
   /// At every output, how long ago the first callback was activated to read the input that is in
   /// it.
   Distribution data_age;
+
+  /// Those which a goal of that kind is about.
+  [[nodiscard]] const Distribution& of(model::GoalKind kind) const {
+    return kind == model::GoalKind::latency    ? latency
+           : kind == model::GoalKind::reaction ? reaction_time
+                                               : data_age;
+  }
 };
 
 /// The messages of a topic that a callback sends over a link.
@@ -89,8 +97,10 @@ using Progress = std::function<void(Duration)>;
 
 /// Simulates a valid model (see model::validate). O(log n) per event of the number of callbacks.
 /// Errors: options that do not fit the model; more than a million waiting instances.
+/// `observer`: is told all of it, unless it is null. The model then has no links.
 [[nodiscard]] Result<Simulation> simulate(const model::Model& model, const Options& options,
-                                          const Progress& progress = {});
+                                          const Progress& progress = {},
+                                          Observer* observer = nullptr);
 
 /// Whether simulate() gave up because too many instances waited.
 [[nodiscard]] bool is_overload(const Error& error);

@@ -1,8 +1,8 @@
+#include "takt/ctf/event_classes.hpp"
+
 #include <gtest/gtest.h>
 
-#include "ctf/tracepoints.hpp"
-
-namespace takt::capture::ctf {
+namespace takt::ctf {
 namespace {
 
 // Names of hosts and programs are anybody's, and must not end the text that they stand in.
@@ -12,4 +12,4 @@ TEST(Ctf, LiteralsHoldNothingThatEndsThem) {
 }
 
 }  // namespace
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "takt/ctf/trace.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
-#include "trace.hpp"
 
 /// ROS 2's and Takt's tracepoints as events of a CTF trace, as LTTng would declare them.
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 /// A string literal of the metadata. Names come from processes: characters that could end or
 /// distort the literal are left out.
@@ -25,14 +25,11 @@ namespace takt::capture::ctf {
 /// The classes of the programs' events in the mask `events`.
 [[nodiscard]] std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size);
 
-/// The metadata of one process's trace. `tracer`: where its events come from.
-[[nodiscard]] Description describe_process(std::string_view tracer, pid_t process,
-                                           std::string_view program,
-                                           std::vector<EventClass> events);
-
-/// The context before the fields of every event: process, thread and the thread's name.
+/// The declarations of the context before the fields of every event: process, thread and the
+/// thread's name.
+[[nodiscard]] std::string context_declarations();
 using Contexts = std::array<std::byte, 4 + 4 + 17>;
 [[nodiscard]] Contexts contexts(pid_t process, std::uint32_t thread,
                                 std::span<const char, 16> name);
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

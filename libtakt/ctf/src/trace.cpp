@@ -1,4 +1,4 @@
-#include "trace.hpp"
+#include "takt/ctf/trace.hpp"
 
 #include <array>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 #include "metadata.hpp"
 
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::unique_ptr<Stream> Trace::open_stream(const std::string& name, Kept kept) {
   return std::make_unique<Stream>(storage_, directory_ / name, kept, uuid_, streams_++);
 }
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

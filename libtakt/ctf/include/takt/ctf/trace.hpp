@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "storage.hpp"
 #include "takt/base/error.hpp"
+#include "takt/ctf/storage.hpp"
 
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 /// An event as the metadata describes it: its declarations are the CTF declarations of its fields.
 struct EventClass {
@@ -23,8 +23,15 @@ struct EventClass {
   std::string declarations;
 };
 
+/// The clock of a trace's events, in nanoseconds.
+struct Clock {
+  std::string uuid;         // traces with the same one need no alignment
+  std::int64_t offset = 0;  // from the epoch to its zero
+};
+
 /// The contents of a trace's metadata.
 struct Description {
+  Clock clock;
   std::vector<std::pair<std::string, std::string>> environment;  // values: "text" or number
   std::vector<EventClass> events;
   std::string contexts;  // CTF declarations of what precedes the fields of every event
@@ -90,4 +97,4 @@ class Trace {
   std::uint64_t streams_ = 0;
 };
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

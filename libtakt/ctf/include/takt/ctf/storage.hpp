@@ -11,7 +11,7 @@
 
 #include "takt/base/error.hpp"
 
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 /// How long bytes are kept where there is not room for all.
 enum class Kept {
@@ -104,4 +104,4 @@ class Newest : public Storage {
   std::size_t newest_size_ = 0;
 };
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

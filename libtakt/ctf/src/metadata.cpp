@@ -2,15 +2,11 @@
 
 #include <fmt/format.h>
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <bit>
 #include <cstdint>
-#include <ctime>
-#include <fstream>
-#include <limits>
 
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 namespace {
 
@@ -111,35 +107,6 @@ std::string text_of(const std::array<std::byte, 16>& uuid) {
   return text;
 }
 
-/// The clock's identity: that of this start of this host, as LTTng has it.
-std::string boot_id() {
-  std::string id;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> id;
-  return id;
-}
-
-/// Nanoseconds from the epoch to CLOCK_MONOTONIC's zero: the best of several tries, as a reading of
-/// two clocks can be interrupted between them.
-std::int64_t clock_offset() {
-  const auto read = [](clockid_t clock) {
-    timespec time{};
-    clock_gettime(clock, &time);
-    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-  };
-  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
-  std::int64_t offset = 0;
-  for (int i = 0; i < 10; ++i) {
-    const auto before = read(CLOCK_MONOTONIC);
-    const auto epoch = read(CLOCK_REALTIME);
-    const auto after = read(CLOCK_MONOTONIC);
-    if (after - before < shortest) {
-      shortest = after - before;
-      offset = epoch - (before + shortest / 2);
-    }
-  }
-  return offset;
-}
-
 }  // namespace
 
 std::array<std::byte, 16> make_uuid() {
@@ -156,11 +123,11 @@ std::string metadata(const Description& description, const std::array<std::byte,
   for (const auto& [name, value] : description.environment) {
     environment += fmt::format("\t{} = {};\n", name, value);
   }
-  std::string text =
-      fmt::format(head_format, fmt::arg("uuid", text_of(uuid)),
-                  fmt::arg("byte_order", std::endian::native == std::endian::little ? "le" : "be"),
-                  fmt::arg("environment", environment), fmt::arg("clock_uuid", boot_id()),
-                  fmt::arg("offset", clock_offset()), fmt::arg("contexts", description.contexts));
+  std::string text = fmt::format(
+      head_format, fmt::arg("uuid", text_of(uuid)),
+      fmt::arg("byte_order", std::endian::native == std::endian::little ? "le" : "be"),
+      fmt::arg("environment", environment), fmt::arg("clock_uuid", description.clock.uuid),
+      fmt::arg("offset", description.clock.offset), fmt::arg("contexts", description.contexts));
   for (const auto& event : description.events) {
     text += fmt::format(event_class_format, fmt::arg("name", event.name), fmt::arg("id", event.id),
                         fmt::arg("declarations", event.declarations));
@@ -168,4 +135,4 @@ std::string metadata(const Description& description, const std::array<std::byte,
   return text;
 }
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

@@ -1,4 +1,4 @@
-#include "ctf/storage.hpp"
+#include "takt/ctf/storage.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace takt::capture::ctf {
+namespace takt::ctf {
 namespace {
 
 constexpr std::size_t size = 100;  // bytes of whatever is stored here
@@ -92,4 +92,4 @@ TEST(Newest, CompleteTracesNeedNoMoreThanTheirRoom) {
 }
 
 }  // namespace
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

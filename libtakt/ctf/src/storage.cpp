@@ -1,4 +1,4 @@
-#include "storage.hpp"
+#include "takt/ctf/storage.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 #include "takt/base/descriptor.hpp"
 
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 namespace {
 
@@ -137,4 +137,4 @@ Result<void> Newest::write(const std::filesystem::path& root) const {
   return files.written();
 }
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

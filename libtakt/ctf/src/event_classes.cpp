@@ -1,12 +1,10 @@
-#include "tracepoints.hpp"
+#include "takt/ctf/event_classes.hpp"
 
 #include <fmt/format.h>
 
 #include <cstring>
 
-#include "../host.hpp"
-
-namespace takt::capture::ctf {
+namespace takt::ctf {
 
 namespace {
 
@@ -69,7 +67,7 @@ EventClass event_class(tracepoints::EventType type, std::size_t gid_size) {
 
 std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size) {
   std::vector<EventClass> classes;
-  for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
+  for (std::size_t number = 0; number < tracepoints::choosable; ++number) {
     if ((events >> number & 1) != 0) {
       classes.push_back(event_class(static_cast<tracepoints::EventType>(number), gid_size));
     }
@@ -77,23 +75,11 @@ std::vector<EventClass> event_classes(std::uint64_t events, std::size_t gid_size
   return classes;
 }
 
-Description describe_process(std::string_view tracer, pid_t process, std::string_view program,
-                             std::vector<EventClass> events) {
-  return {
-      {{"domain", literal("ust")},
-       {"tracer_name", literal(tracer)},
-       {"tracer_major", "1"},
-       {"tracer_minor", "0"},
-       {"tracer_buffering_scheme", literal("pid")},
-       {"architecture_bit_width", "64"},
-       {"vpid", fmt::format("{}", process)},
-       {"procname", literal(program)},
-       {"hostname", literal(host_name())},
-       {"processors", processor_count()}},
-      std::move(events),
-      fmt::format("\t\t{0} _vpid;\n\t\t{0} _vtid;\n\t\tinteger {{ size = 8; align = 8; signed = "
-                  "1; encoding = UTF8; base = 10; }} _procname[17];\n",
-                  integer(32, true, 10))};
+std::string context_declarations() {
+  return fmt::format(
+      "\t\t{0} _vpid;\n\t\t{0} _vtid;\n\t\tinteger {{ size = 8; align = 8; signed = 1; encoding = "
+      "UTF8; base = 10; }} _procname[17];\n",
+      integer(32, true, 10));
 }
 
 Contexts contexts(pid_t process, std::uint32_t thread, std::span<const char, 16> name) {
@@ -105,4 +91,4 @@ Contexts contexts(pid_t process, std::uint32_t thread, std::span<const char, 16>
   return bytes;
 }
 
-}  // namespace takt::capture::ctf
+}  // namespace takt::ctf

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "models.hpp"
+
+namespace takt::simulation {
+namespace {
+
+using enum model::ExecutorKind;
+
+/// A timer of 1 ms that sleeps for 40 ms in all, three times, beside one of 2 ms.
+Models sleeper(model::Supply supply) {
+  Models models;
+  models.executor("e", single_threaded, supply);
+  models.timer("a", milliseconds(100), milliseconds(1));
+  models.timer("b", milliseconds(200), milliseconds(2));
+  models.model.callbacks[0].suspension = model::Suspension{.curve = {milliseconds(40)}, .times = 3};
+  return models;
+}
+
+TEST(Suspension, OccupiesTheExecutor) {
+  const Simulation simulation = sleeper(model::DedicatedSupply{}).run(milliseconds(400));
+  EXPECT_EQ(simulation.callbacks[0].response_time.max(), milliseconds(41));
+  EXPECT_EQ(simulation.callbacks[1].response_time.max(), milliseconds(43));
+}
+
+/// It has 1 ms in each 10: with the server of SCHED_DEADLINE all of them at once if nobody else
+/// needs the processor, and as late as may be in the periods of 10 ms otherwise.
+TEST(Suspension, UsesNoBudget) {
+  const Models models =
+      sleeper(model::ReservationSupply{milliseconds(1), milliseconds(10), milliseconds(10)});
+  EXPECT_EQ(models.run(milliseconds(99)).callbacks[0].response_time.max(), milliseconds(41));
+  const Simulation late = models.run(milliseconds(99), {.reservation = ReservationModel::latest});
+  EXPECT_GT(late.callbacks[0].response_time.max(), milliseconds(41 + 9));
+}
+
+/// Another executor computes on the same core while it sleeps.
+TEST(Suspension, LeavesTheCoreToOthers) {
+  Models models = sleeper(model::DedicatedSupply{});
+  models.executor("f", single_threaded).timer("c", milliseconds(400), milliseconds(30));
+  Options options;
+  options.cores = 1;
+  options.threads["e"] = {.policy = ThreadPolicy::fifo, .priority = 2};
+  options.threads["f"] = {.policy = ThreadPolicy::fifo, .priority = 1};
+  const Simulation simulation = models.run(milliseconds(400), options);
+  EXPECT_EQ(simulation.callbacks[0].response_time.max(), milliseconds(41));
+  EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(31));
+}
+
+TEST(Suspension, IsWithinTheCurveAndOftenEnough) {
+  Options options;
+  options.execution = ExecutionModel::random;
+  options.shortest = 0;
+  const Simulation simulation =
+      sleeper(model::DedicatedSupply{}).run(milliseconds(10'000), options);
+  EXPECT_LE(simulation.callbacks[0].response_time.max(), milliseconds(41 + 2));
+  EXPECT_GT(simulation.callbacks[0].response_time.max(), milliseconds(35));
+  EXPECT_LT(simulation.callbacks[0].response_time.min(), milliseconds(10));
+}
+
+}  // namespace
+}  // namespace takt::simulation
