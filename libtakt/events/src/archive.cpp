@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <system_error>
 
 #include "takt/base/isolated.hpp"
+#include "takt/events/archived_files.hpp"
 
 namespace takt::events {
 namespace {
@@ -45,6 +49,7 @@ tl::unexpected<Error> refusal(const fs::path& path, archive* archive) {
 Result<Archive> open_archive(const fs::path& path) {
   Archive archive(archive_read_new(), &archive_read_free);
   archive_read_support_format_tar(archive.get());
+  archive_read_support_format_zip(archive.get());
   archive_read_support_filter_gzip(archive.get());
   archive_read_support_filter_xz(archive.get());
   archive_read_support_filter_zstd(archive.get());
@@ -151,12 +156,20 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit,
   if (!directory) {
     return directory;
   }
+  if (auto done = unpack_archive(path, directory->path(), limit, waiting); !done) {
+    return tl::unexpected(done.error());
+  }
+  return directory;
+}
+
+Result<void> unpack_archive(const fs::path& path, const fs::path& directory, std::uint64_t limit,
+                            const std::function<void()>& waiting) {
   std::error_code unknown;
   const std::uint64_t packed = fs::file_size(path, unknown);
   const std::uint64_t largest = std::max(least_limit, unknown ? 0 : packed * largest_ratio);
   const auto complaint = isolated(
       [&](const Output& output) {
-        const auto done = unpack_into(path, directory->path(), std::min(limit, largest));
+        const auto done = unpack_into(path, directory, std::min(limit, largest));
         if (!done) {
           output(std::as_bytes(std::span(done.error().message)));
         }
@@ -169,7 +182,49 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit,
   if (!complaint->empty()) {
     return tl::unexpected(Error{*complaint});
   }
-  return directory;
+  return {};
+}
+
+std::vector<std::string> archived_files(const fs::path& path, const std::string& name,
+                                        std::size_t depth, std::size_t most, std::size_t size,
+                                        const std::function<void()>& waiting) {
+  // Each content stands behind its length.
+  const auto given = isolated(
+      [&](const Output& output) {
+        const auto archive = open_archive(path);
+        archive_entry* entry = nullptr;
+        std::size_t found = 0;
+        for (std::size_t count = 0; archive && found < most && count < max_entries &&
+                                    archive_read_next_header(archive->get(), &entry) == ARCHIVE_OK;
+             ++count) {
+          const char* const text = archive_entry_pathname(entry);
+          const fs::path place = fs::path(text == nullptr ? "" : text).lexically_normal();
+          const auto folders = static_cast<std::size_t>(std::distance(place.begin(), place.end()));
+          if (archive_entry_filetype(entry) != AE_IFREG || place.filename() != name ||
+              folders > depth + 1) {
+            continue;
+          }
+          std::string content(size, '\0');
+          const la_ssize_t length = archive_read_data(archive->get(), content.data(), size);
+          if (length < 0) continue;
+          content.resize(static_cast<std::size_t>(length));
+          const std::uint64_t bytes = content.size();
+          output(std::as_bytes(std::span(&bytes, 1)));
+          output(std::as_bytes(std::span(content)));
+          ++found;
+        }
+      },
+      {.memory = unpacking_memory, .output = most * (size + sizeof(std::uint64_t))}, waiting);
+  std::vector<std::string> contents;
+  std::string_view rest = given ? std::string_view(*given) : std::string_view();
+  std::uint64_t bytes = 0;
+  while (rest.size() >= sizeof bytes) {
+    std::memcpy(&bytes, rest.data(), sizeof bytes);
+    rest.remove_prefix(sizeof bytes);
+    contents.emplace_back(rest.substr(0, bytes));
+    rest.remove_prefix(std::min<std::size_t>(bytes, rest.size()));
+  }
+  return contents;
 }
 
 }  // namespace takt::events

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -111,6 +112,9 @@ class BabeltraceSource final : public EventStream {
   }
 
   Result<void> build(const std::vector<fs::path>& directories, const ClockCorrections& corrections);
+  void look_ahead(std::function<Threads::LastEvents()> find) {
+    threads_.look_ahead(std::move(find));
+  }
 
   bool read(Batch& batch) override {
     batch.clear();
@@ -446,6 +450,19 @@ Result<std::unique_ptr<EventStream>> open_with_babeltrace(
   if (auto built = source->build(directories, corrections); !built) {
     return tl::unexpected(built.error());
   }
+  source->look_ahead([directories, corrections] {
+    Threads::LastEvents last;
+    const auto all = open_with_babeltrace(directories, corrections, {}, {});
+    Batch batch;
+    while (all && (*all)->read(batch)) {
+      const Threads& threads = (*all)->threads();
+      for (const Event& event : batch.events) {
+        const Process& process = threads[threads[event.thread].process];
+        last.note({process.host, process.id, 0}, event.time);
+      }
+    }
+    return last;
+  });
   return source;
 }
 

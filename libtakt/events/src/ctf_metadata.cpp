@@ -620,6 +620,17 @@ class Parser {
 }  // namespace
 
 Result<std::string> metadata_text(std::string_view file) {
+  if (file.empty()) {
+    return error(
+        "the metadata is empty: the recording was copied before it had ended; 'lttng stop' or "
+        "'lttng regenerate metadata' completes it");
+  }
+  if (file.starts_with('\x1e')) {  // a sequence of JSON texts
+    return error(
+        "a trace of CTF 2, which needs babeltrace 2.1 or later where Takt was built; record with "
+        "'lttng create --trace-format=ctf-1.8', or convert it: 'babeltrace2 --component "
+        "sink.ctf.fs --params ctf-version=\"1\",path=\"NEW\" OLD'");
+  }
   if (file.size() > max_size) {
     return error("metadata of {} bytes is too large", file.size());
   }

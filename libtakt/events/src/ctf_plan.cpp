@@ -184,7 +184,7 @@ const StreamPlan* TracePlan::stream(std::uint64_t id) const {
   return nullptr;
 }
 
-Result<TracePlan> plan_decoding(Metadata metadata) {
+Result<TracePlan> plan_decoding(Metadata metadata, bool foreign) {
   TracePlan plan;
   plan.metadata = std::move(metadata);
   if (!is_supported(plan.metadata.packet_header.get())) {
@@ -224,7 +224,11 @@ Result<TracePlan> plan_decoding(Metadata metadata) {
     made.name = event.name;
     made.type = event_type(event.name);
     made.context = event.context.get();
-    if (event.fields) {
+    if (!made.type && foreign) {
+      made.type = EventType::foreign;
+      made.foreign = event.fields.get();
+      made.has_payload = true;
+    } else if (event.fields) {
       plan_fields(*event.fields, made);
       if (!event.context) {
         plan_fixed(*event.fields, made);

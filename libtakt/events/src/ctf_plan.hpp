@@ -33,6 +33,8 @@ struct FieldPlan {
 struct EventPlan {
   std::string name;
   std::optional<EventType> type;
+  /// If the type is EventType::foreign: the structure of the fields, if there is one.
+  const Type* foreign = nullptr;
   const Type* context = nullptr;
   /// Alignment of the fields as a whole, bits.
   std::uint32_t align = 1;
@@ -78,7 +80,8 @@ struct TracePlan {
   [[nodiscard]] const StreamPlan* stream(std::uint64_t id) const;
 };
 
-/// Errors: layouts that the decoder does not know.
-[[nodiscard]] Result<TracePlan> plan_decoding(Metadata metadata);
+/// `foreign`: events of unknown types are of type EventType::foreign. Errors: layouts that the
+/// decoder does not know.
+[[nodiscard]] Result<TracePlan> plan_decoding(Metadata metadata, bool foreign = false);
 
 }  // namespace takt::events::ctf

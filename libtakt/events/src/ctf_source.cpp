@@ -1,14 +1,19 @@
 #include "ctf_source.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <set>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "clock.hpp"
 #include "ctf_metadata.hpp"
 #include "ctf_plan.hpp"
+#include "doubles.hpp"
 #include "layout.hpp"
 #include "mapped_file.hpp"
 #include "read_ahead.hpp"
@@ -21,8 +26,11 @@ namespace fs = std::filesystem;
 /// A stream as the merge sees it: its next event.
 class MergedStream {
  public:
-  MergedStream(std::unique_ptr<DecodedFile> file, HostIndex host, std::size_t number)
-      : file_(std::move(file)), host_(host), number_(number) {}
+  MergedStream(std::unique_ptr<DecodedFile> file, const ctf::TraceContext& trace,
+               std::size_t number)
+      : file_(std::move(file)), trace_(trace), number_(number) {}
+
+  [[nodiscard]] const ctf::TraceContext& trace() const { return trace_; }
 
   [[nodiscard]] DecodedFile& file() { return *file_; }
   [[nodiscard]] const Event& event() const { return chunk_.events[next_]; }
@@ -54,7 +62,7 @@ class MergedStream {
 
  private:
   std::unique_ptr<DecodedFile> file_;
-  HostIndex host_;
+  const ctf::TraceContext& trace_;
   std::size_t number_ = 0;
   ctf::Chunk chunk_;
   std::size_t next_ = 0;
@@ -68,7 +76,7 @@ std::size_t MergedStream::move_to(Batch& batch, Threads& threads) {
   auto& thread = threads_[event.thread.value()];
   if (!thread) {
     const ctf::Chunk::Thread& found = chunk_.threads[event.thread.value()];
-    thread = threads.thread(host_, found.process, found.id, found.name);
+    thread = threads.thread(trace_.host, found.process, found.id, found.name);
   }
   event.thread = *thread;
   if (event.payload == no_payload) {
@@ -92,35 +100,62 @@ void MergedStream::take_chunk() {
 /// Merges streams, which are decoded ahead in other threads.
 class CtfSource final : public EventStream {
  public:
-  Result<void> add(const Given& traces);
+  explicit CtfSource(bool foreign) : foreign_(foreign) {
+    threads_.look_ahead([this] { return last_events(); });
+  }
+
+  /// Error: `is_beyond` says whether another decoder may read the traces.
+  Result<void> add(const Given& traces, bool& is_beyond);
 
   bool read(Batch& batch) override;
   Position position() const override { return {done_, total_}; }
   std::map<std::string, std::uint64_t> counts() const override;
 
  private:
-  Result<void> add(const fs::path& directory);
+  Result<void> add(const fs::path& directory, bool& is_beyond);
   Result<void> add_streams(const fs::path& directory, const ctf::TraceContext& context);
+  /// The number of a trace, by its UUID.
+  std::size_t number_of(const ctf::Metadata& metadata, HostIndex host);
+  void leave_out_repeated_packets();
   void start();
+  /// Takes the newest event back if another trace had it, too.
+  void take_back_repeated(Batch& batch, std::size_t trace);
   /// Takes chunks of the stream until one has an event. False at the stream's end.
   bool refill(MergedStream& stream);
+  /// Notes that a stream has no more events, and so perhaps its process.
+  void end(const MergedStream& stream, const std::optional<Event>& last);
   /// Takes events of the first stream while none of the others has an earlier one.
   void take_run(Batch& batch);
   void complete_fingerprints();
+  /// Decodes all streams from their start, beside what is being read.
+  [[nodiscard]] Threads::LastEvents last_events() const;
   [[nodiscard]] bool is_full(const Batch& batch) const {
     return batch.events.size() >= most_events || payload_bytes_ >= most_payload_bytes;
   }
 
   static bool is_later(const MergedStream* a, const MergedStream* b) { return b->comes_before(*a); }
 
+  /// Streams of a process that have not ended, and its last event.
+  struct Streams {
+    std::size_t streams = 0;
+    std::optional<Event> last{};
+  };
+
+  std::map<std::pair<HostIndex, std::int64_t>, Streams> processes_;
+  const bool foreign_;
   std::vector<std::unique_ptr<ctf::TracePlan>> plans_;
   std::vector<std::unique_ptr<ctf::TraceContext>> traces_;
   std::vector<std::unique_ptr<MergedStream>> streams_;
   std::vector<Fingerprint> fingerprints_;       // of each input; none once they are complete
   std::vector<std::size_t> streams_of_inputs_;  // how many up to and including each
   std::vector<ctf::StreamPart> parts_;          // the files that have been read
-  std::vector<MergedStream*> queue_;            // a heap, the earliest event first
-  std::size_t payload_bytes_ = 0;               // of the batch
+  std::map<std::pair<HostIndex, std::string>, std::size_t> numbers_;  // of traces, by their UUIDs
+  /// By what could have recorded the same events: the trace that was first.
+  std::map<std::tuple<HostIndex, std::int64_t, std::string>, std::size_t> recorders_;
+  std::optional<Doubles> doubles_;  // if several traces may hold the same events
+  std::array<std::uint64_t, event_type_count> repeated_events_{};
+  std::vector<MergedStream*> queue_;  // a heap, the earliest event first
+  std::size_t payload_bytes_ = 0;     // of the batch
   std::uint64_t done_ = 0;
   std::uint64_t total_ = 0;
   std::optional<ReadAhead> read_ahead_;  // begun by the first read; ends before the streams
@@ -139,7 +174,42 @@ std::string without_dashes(std::string uuid) {
   return uuid;
 }
 
-Result<void> CtfSource::add(const Given& traces) {
+bool has(const ctf::TypePointer& context, std::string_view name) {
+  return context && std::ranges::any_of(context->members, [name](const ctf::Member& member) {
+           return member.name == name;
+         });
+}
+
+/// Whether nothing but their number tells the processes of a trace apart.
+bool has_numbers_alone(const ctf::Metadata& metadata) {
+  return environment(metadata, "domain") == "ust" && environment(metadata, "vpid").empty() &&
+         std::ranges::none_of(metadata.streams, [](const ctf::StreamClass& stream) {
+           return has(stream.event_context, "pid_ns");
+         });
+}
+
+/// The contexts without which nobody knows which thread an event is of, if programs of ROS 2 were
+/// recorded without them.
+std::string missing_contexts(const ctf::Metadata& metadata) {
+  std::string missing;
+  for (const ctf::StreamClass& stream : metadata.streams) {
+    const bool is_of_programs =
+        std::ranges::any_of(metadata.events, [&stream](const ctf::EventClass& event) {
+          return event.stream_id == stream.id && event.name.starts_with("ros2:");
+        });
+    if (!is_of_programs || !missing.empty()) continue;
+    const bool lacks_process =
+        !has(stream.event_context, "vpid") && environment(metadata, "vpid").empty();
+    const bool lacks_thread = !has(stream.event_context, "vtid");
+    if (!lacks_process && !lacks_thread) continue;
+    missing = fmt::format("{}{}{}{}", lacks_process ? "vpid" : "",
+                          lacks_process && lacks_thread ? ", " : "", lacks_thread ? "vtid" : "",
+                          has(stream.event_context, "procname") ? "" : ", procname");
+  }
+  return missing;
+}
+
+Result<void> CtfSource::add(const Given& traces, bool& is_beyond) {
   inputs_.push_back(traces.input);
   auto fingerprint = Fingerprint::of(traces.directories);
   if (!fingerprint) {
@@ -147,7 +217,7 @@ Result<void> CtfSource::add(const Given& traces) {
   }
   fingerprints_.push_back(*fingerprint);
   for (const fs::path& directory : traces.directories) {
-    if (auto added = add(directory); !added) {
+    if (auto added = add(directory, is_beyond); !added) {
       return added;
     }
   }
@@ -167,16 +237,24 @@ void CtfSource::complete_fingerprints() {
   fingerprints_.clear();
 }
 
-Result<void> CtfSource::add(const fs::path& directory) {
+Result<void> CtfSource::add(const fs::path& directory, bool& is_beyond) {
   const auto text = read_metadata(directory);
   if (!text) {
+    is_beyond = true;
     return tl::unexpected(text.error());
   }
   auto metadata = ctf::parse_metadata(*text);
-  auto plan = metadata ? ctf::plan_decoding(std::move(*metadata))
+  auto plan = metadata ? ctf::plan_decoding(std::move(*metadata), foreign_)
                        : Result<ctf::TracePlan>(tl::unexpected(metadata.error()));
   if (!plan) {
+    is_beyond = true;
     return error("{}: {}", directory.string(), plan.error().message);
+  }
+  if (const auto missing = missing_contexts(plan->metadata); !missing.empty()) {
+    return error(
+        "{}: recorded without the contexts {}, so nobody knows which thread an event is of; record "
+        "again after 'lttng add-context -u -t vpid -t vtid -t procname', as 'ros2 trace' does",
+        traces_.empty() ? inputs_.back().path : directory.string(), missing);
   }
   plans_.push_back(std::make_unique<ctf::TracePlan>(std::move(*plan)));
   const ctf::Metadata& known = plans_.back()->metadata;
@@ -194,6 +272,8 @@ Result<void> CtfSource::add(const fs::path& directory) {
   }
   context.shift = shift_of(
       context.host, ClockScale{clock.frequency}.offset(clock.offset_seconds, clock.offset_cycles));
+  context.number = number_of(known, context.host);
+  knows_numbers_alone_ = knows_numbers_alone_ || has_numbers_alone(known);
   traces_.push_back(std::make_unique<ctf::TraceContext>(std::move(context)));
   return add_streams(directory, *traces_.back());
 }
@@ -210,13 +290,82 @@ Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceC
     }
     total_ += file->bytes().size();
     streams_.push_back(std::make_unique<MergedStream>(
-        std::make_unique<DecodedFile>(std::move(*file), context, path.filename().string()),
-        context.host, streams_.size()));
+        std::make_unique<DecodedFile>(std::move(*file), context, path.filename().string()), context,
+        streams_.size()));
+  }
+  // Recorders that write a trace for each process show when it ends.
+  if (context.process_id != 0) {
+    threads_.tell_ends();
+    processes_[{context.host, context.process_id}].streams += files->size();
   }
   return {};
 }
 
+std::size_t CtfSource::number_of(const ctf::Metadata& metadata, HostIndex host) {
+  if (metadata.uuid.empty()) return traces_.size();
+  const std::size_t number =
+      numbers_.try_emplace({host, metadata.uuid}, traces_.size()).first->second;
+  if (environment(metadata, "domain") != "kernel") {
+    const auto process = std::strtoll(environment(metadata, "vpid").c_str(), nullptr, 10);
+    const auto [first, is_new] =
+        recorders_.try_emplace({host, process, environment(metadata, "tracer_name")}, number);
+    if (first->second != number) doubles_.emplace();
+  }
+  return number;
+}
+
+/// Snapshots of one session share the packets that were still in memory at both times.
+void CtfSource::leave_out_repeated_packets() {
+  using Key = std::tuple<HostIndex, std::string, std::uint64_t, std::uint64_t>;
+  std::map<Key, std::vector<DecodedFile*>> files;
+  for (const auto& stream : streams_) {
+    const auto first = stream->file().packets().next_packet();
+    if (!first || first->place.trace.empty() || !first->place.instance) continue;
+    const ctf::StreamPart& place = first->place;
+    files[{stream->trace().host, place.trace, place.stream_class, *place.instance}].push_back(
+        &stream->file());
+  }
+  struct Place {
+    DecodedFile* file;
+    std::uint64_t begin;
+    std::uint64_t content_size;
+  };
+  for (const auto& [key, parts] : files) {
+    if (parts.size() == 1) continue;
+    std::map<std::uint64_t, Place> complete;  // by the packet's number in the stream
+    std::map<DecodedFile*, std::set<std::uint64_t>> repeated;
+    for (DecodedFile* const file : parts) {
+      ctf::Stream packets = file->packets();
+      while (const auto packet = packets.next_packet()) {
+        if (!packet->place.first.sequence) continue;
+        Place place{file, packet->begin, packet->content_size};
+        const auto [other, is_new] = complete.try_emplace(*packet->place.first.sequence, place);
+        if (is_new) continue;
+        // The later snapshot may have more of the packet that was being filled.
+        if (place.content_size > other->second.content_size) std::swap(place, other->second);
+        repeated[place.file].insert(place.begin);
+      }
+    }
+    for (auto& [file, packets] : repeated) {
+      file->leave_out(std::move(packets));
+    }
+  }
+}
+
+void CtfSource::take_back_repeated(Batch& batch, std::size_t trace) {
+  if (!doubles_->repeats(batch, trace)) return;
+  const Event& event = batch.events.back();
+  ++repeated_.events;
+  ++repeated_events_[static_cast<std::size_t>(event.type)];
+  if (event.payload != no_payload) {
+    payload_bytes_ -= batch.payloads.back().bytes();
+    batch.payloads.pop_back();
+  }
+  batch.events.pop_back();
+}
+
 void CtfSource::start() {
+  leave_out_repeated_packets();
   // One processor is left to the thread that reads.
   const std::size_t processors = std::max(std::thread::hardware_concurrency(), 2u);
   read_ahead_.emplace(std::min(streams_.size(), processors - 1));
@@ -226,6 +375,8 @@ void CtfSource::start() {
   for (const auto& stream : streams_) {
     if (refill(*stream)) {
       queue_.push_back(stream.get());
+    } else {
+      end(*stream, std::nullopt);
     }
   }
   std::ranges::make_heap(queue_, is_later);
@@ -241,6 +392,7 @@ bool CtfSource::refill(MergedStream& stream) {
     }
     done_ += chunk.position - before;
     losses_ += chunk.losses;
+    repeated_.packets += chunk.repeated_packets;
     if (chunk.part) parts_.push_back(*chunk.part);
     processors_ = std::max(processors_, chunk.processors);
     if (!chunk.events.empty()) {
@@ -258,12 +410,41 @@ void CtfSource::take_run(Batch& batch) {
   while (more && !is_full(batch) && (next == nullptr || stream.comes_before(*next))) {
     payload_bytes_ += stream.move_to(batch, threads_);
     more = stream.advance() || refill(stream);
+    if (!more) end(stream, batch.events.back());
+    if (doubles_) [[unlikely]] {
+      take_back_repeated(batch, stream.trace().number);
+    }
   }
   if (more) {
     std::ranges::push_heap(queue_, is_later);
   } else {
     queue_.pop_back();
   }
+}
+
+void CtfSource::end(const MergedStream& stream, const std::optional<Event>& last) {
+  const auto found = processes_.find({stream.trace().host, stream.trace().process_id});
+  if (found == processes_.end()) return;
+  Streams& streams = found->second;
+  if (last) streams.last = last;
+  if (--streams.streams == 0 && streams.last) {
+    threads_.end(threads_[streams.last->thread].process, streams.last->time);
+  }
+}
+
+Threads::LastEvents CtfSource::last_events() const {
+  Threads::LastEvents last;
+  for (const auto& stream : streams_) {
+    ctf::Stream packets = stream->file().packets();
+    for (ctf::Chunk chunk; !chunk.is_last;) {
+      packets.read(chunk);
+      for (const Event& event : chunk.events) {
+        const ProcessId& process = chunk.threads[event.thread.value()].process;
+        last.note({stream->trace().host, process.number, process.name_space}, event.time);
+      }
+    }
+  }
+  return last;
 }
 
 bool CtfSource::read(Batch& batch) {
@@ -289,15 +470,20 @@ std::map<std::string, std::uint64_t> CtfSource::counts() const {
     stream->for_each_count(
         [&result](const std::string& name, std::uint64_t count) { result[name] += count; });
   }
+  for (std::size_t type = 0; type < repeated_events_.size(); ++type) {
+    if (repeated_events_[type] != 0) result[schemas()[type].name] -= repeated_events_[type];
+  }
   return result;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given) {
-  auto source = std::make_unique<CtfSource>();
+Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given, bool foreign,
+                                              bool& is_beyond) {
+  is_beyond = false;
+  auto source = std::make_unique<CtfSource>(foreign);
   for (const Given& traces : given) {
-    if (auto added = source->add(traces); !added) {
+    if (auto added = source->add(traces, is_beyond); !added) {
       return tl::unexpected(added.error());
     }
   }

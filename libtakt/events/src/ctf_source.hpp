@@ -12,7 +12,10 @@
 namespace takt::events {
 
 /// Reads CTF traces with the layouts that LTTng writes, straight from memory-mapped files. Errors:
-/// files that cannot be read, and metadata beyond what this decoder knows, which may well be valid.
-[[nodiscard]] Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given);
+/// files that cannot be read, programs of ROS 2 recorded without the contexts that say which thread
+/// an event is of, and metadata beyond what this decoder knows, which may well be valid. Only for
+/// the last, `is_beyond` is true: another decoder may read it. `foreign`: as in OpenOptions.
+[[nodiscard]] Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given,
+                                                            bool foreign, bool& is_beyond);
 
 }  // namespace takt::events

@@ -1,9 +1,13 @@
 #include "ctf_stream.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstring>
 #include <ranges>
 #include <utility>
+
+#include "takt/events/utf8.hpp"
 
 namespace takt::events::ctf {
 namespace {
@@ -11,6 +15,23 @@ namespace {
 using Kind = Type::Kind;
 
 constexpr auto longest_clock = static_cast<std::uint64_t>(longest_time.count());
+
+void append_quoted(std::string_view text, std::string& json) {
+  std::string valid;
+  append_utf8(text, valid);
+  json += '"';
+  for (const char c : valid) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      json += fmt::format("\\u{:04x}", c);
+    } else {
+      json += c;
+    }
+  }
+  json += '"';
+}
 
 }  // namespace
 
@@ -22,6 +43,7 @@ void Chunk::clear() {
   losses = {};
   payload_bytes = 0;
   is_full = false;
+  repeated_packets = 0;
   processors = 0;
   is_last = false;
   part.reset();
@@ -208,6 +230,11 @@ bool Stream::open_packet() {
     give_up_stream("a packet with a size that cannot be", left);
     return false;
   }
+  if (left_out_.contains(packet_begin_)) {
+    ++chunk_->repeated_packets;
+    packet_begin_ += std::min(packet_.packet_size / 8, left);
+    return true;
+  }
   if (part_) {
     chunk_->losses += lost_between(part_->last, packet_.counters);
     part_->last = packet_.counters;
@@ -231,6 +258,17 @@ bool Stream::open_packet() {
   cursor_.shorten(packet_.content_size);
   in_packet_ = true;
   return true;
+}
+
+std::optional<Stream::Packet> Stream::next_packet() {
+  Chunk ignored;
+  chunk_ = &ignored;
+  part_.reset();
+  if (!open_packet()) return std::nullopt;
+  const Packet packet{packet_begin_, packet_.content_size, *part_};
+  in_packet_ = false;
+  packet_begin_ = packet_end_;
+  return packet;
 }
 
 void Stream::read(Chunk& chunk) {
@@ -516,9 +554,107 @@ bool Stream::decode_field(const FieldPlan& field, Payload& payload) {
   return false;
 }
 
+bool Stream::append_json_list(const Type& type, std::string& json) {
+  const auto length = length_of(type);
+  if (!length || !cursor_.align(type.align)) {
+    return false;
+  }
+  json += '[';
+  for (std::uint64_t i = 0; i < *length; ++i) {
+    const std::uint64_t before = cursor_.position();
+    json += i == 0 ? "" : ",";
+    if (!append_json(*type.element, -1, json)) {
+      return false;
+    }
+    if (cursor_.position() == before) {
+      break;  // elements without content
+    }
+  }
+  json += ']';
+  return true;
+}
+
+bool Stream::append_json(const Type& type, int slot, std::string& json) {
+  const bool is_list = type.kind == Kind::array || type.kind == Kind::sequence;
+  if (type.kind == Kind::string ||
+      (is_list && type.element->kind == Kind::integer && type.element->is_text)) {
+    std::string text;
+    if (!read_text(type, &text)) return false;
+    append_quoted(text, json);
+    return true;
+  }
+  switch (type.kind) {
+    case Kind::integer: {
+      std::uint64_t value = 0;
+      if (!cursor_.read(type, value)) return false;
+      if (slot >= 0) slots_[static_cast<std::size_t>(slot)] = value;
+      json +=
+          type.is_signed ? std::to_string(static_cast<std::int64_t>(value)) : std::to_string(value);
+      return true;
+    }
+    case Kind::floating: {
+      std::uint64_t bits = 0;
+      if (!cursor_.read(type, bits)) return false;
+      const double value = type.size == 32 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
+                                           : std::bit_cast<double>(bits);
+      std::string text = std::isfinite(value) ? fmt::format("{}", value) : "null";
+      // A reader of JSON takes 1 for a whole number.
+      if (text.find_first_of(".en") == std::string::npos) text += ".0";
+      json += text;
+      return true;
+    }
+    case Kind::structure: {
+      if (!cursor_.align(type.align)) return false;
+      json += '{';
+      for (const Member& member : type.members) {
+        json += json.back() == '{' ? "" : ",";
+        append_quoted(member.name, json);
+        json += ':';
+        if (!append_json(*member.type, member.slot, json)) return false;
+      }
+      json += '}';
+      return true;
+    }
+    case Kind::variant: {
+      const auto tag = static_cast<std::int64_t>(slots_[static_cast<std::size_t>(type.slot)]);
+      for (const Choice& choice : type.choices) {
+        if (choice.lo <= tag && tag <= choice.hi) {
+          return append_json(*type.members[choice.option].type, -1, json);
+        }
+      }
+      return false;
+    }
+    case Kind::array:
+    case Kind::sequence:
+      return append_json_list(type, json);
+    case Kind::string:
+      break;
+  }
+  return false;
+}
+
+bool Stream::decode_foreign(const EventPlan& plan) {
+  Payload payload;
+  payload.texts[0] = plan.name;
+  std::string& fields = payload.texts[1];
+  if (plan.foreign == nullptr) {
+    fields = "{}";
+  } else if (!append_json(*plan.foreign, -1, fields)) {
+    return false;
+  }
+  event_.payload = static_cast<std::uint32_t>(chunk_->payloads.size());
+  chunk_->payload_bytes += payload.bytes();
+  chunk_->is_full = chunk_->is_full || chunk_->payload_bytes >= most_payload_bytes;
+  chunk_->payloads.push_back(std::move(payload));
+  return true;
+}
+
 bool Stream::decode_fields(const EventPlan& plan) {
   if (plan.context != nullptr && !skip(*plan.context, -1)) {
     return false;
+  }
+  if (plan.type == EventType::foreign) {
+    return decode_foreign(plan);
   }
   if (plan.fixed_size) {
     return decode_fixed(plan);

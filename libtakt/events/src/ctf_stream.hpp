@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ struct TraceContext {
   /// then need not repeat it.
   std::int64_t process_id = 0;
   std::string process_name;
+  /// Identifies the trace in its source. Traces with the same UUID share it.
+  std::size_t number = 0;
 };
 
 /// A piece of a stream, decoded. It stands alone, so that streams can be decoded at the same time:
@@ -55,6 +58,8 @@ struct Chunk {
   std::size_t payload_bytes = 0;
   /// It has so many threads or bytes of payloads that the next event goes into another chunk.
   bool is_full = false;
+  /// Packets that were left out (Stream::leave_out).
+  std::uint64_t repeated_packets = 0;
   /// Largest number of a processor that occurs, plus one.
   std::uint32_t processors = 0;
   /// Bytes of the stream that are done with.
@@ -82,6 +87,18 @@ class Stream {
   /// Replaces the chunk by the next one, which may hold no event of a known type.
   void read(Chunk& chunk);
 
+  /// A packet and its place in the file.
+  struct Packet {
+    std::uint64_t begin = 0;
+    std::uint64_t content_size = 0;  // bits
+    StreamPart place;                // first and last are this packet's
+  };
+  /// Goes to the next packet without a look at its events; none after the last readable one. Not
+  /// together with read().
+  std::optional<Packet> next_packet();
+  /// read() passes over the packets that begin at these bytes.
+  void leave_out(std::set<std::uint64_t> packets) { left_out_ = std::move(packets); }
+
  private:
   bool open_packet();
   bool read_packet_header(Cursor& cursor, std::uint64_t& stream_id,
@@ -93,6 +110,10 @@ class Stream {
   bool decode_context(bool is_known);
   bool decode_fields(const EventPlan& plan);
   bool decode_fixed(const EventPlan& plan);
+  bool decode_foreign(const EventPlan& plan);
+  /// Appends what is at the cursor as JSON.
+  bool append_json(const Type& type, int slot, std::string& json);
+  bool append_json_list(const Type& type, std::string& json);
   bool decode_field(const FieldPlan& field, Payload& payload);
   bool read_text(const Type& type, std::string* text);
   bool read_list(const Type& type, const FieldPlan& field, Payload& payload);
@@ -130,6 +151,7 @@ class Stream {
   PacketContext packet_;
   /// The packets so far.
   std::optional<StreamPart> part_;
+  std::set<std::uint64_t> left_out_;
 
   Chunk* chunk_ = nullptr;
   Event event_;

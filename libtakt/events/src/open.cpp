@@ -17,11 +17,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Why a path is no trace: `reason`, unless it is a bag of rosbag2, which another command reads.
+Error refused(const fs::path& path, const Error& reason) {
+  std::error_code code;
+  const bool is_bag = fs::is_directory(path, code)
+                          ? fs::exists(path / "metadata.yaml", code)
+                          : fs::is_regular_file(path, code) &&
+                                (path.extension() == ".mcap" || path.extension() == ".db3");
+  if (!is_bag) {
+    return reason;
+  }
+  return {fmt::format("{}: a bag of messages, not a trace: 'takt latency' reads it, given alone",
+                      path.string())};
+}
+
 /// The directory to read for a path that a user gave; archives are unpacked into `unpacked`.
 Result<fs::path> trace_root(const fs::path& path, const OpenOptions& options,
                             std::vector<TemporaryDirectory>& unpacked) {
   std::error_code code;
   const fs::file_status status = fs::status(path, code);
+  const std::string name = path.string();
+  if (!fs::exists(status) && name.starts_with("net") && name.find("://") != std::string::npos) {
+    return error(
+        "{}: a live LTTng session, which Takt does not read; record to disk, by 'lttng create "
+        "--output=DIR' or 'takt record'",
+        name);
+  }
   if (!fs::exists(status)) {
     return error("{}: {}", path.string(), code ? code.message() : "no such file or directory");
   }
@@ -102,8 +123,9 @@ Result<std::unique_ptr<EventStream>> open_with_a_decoder(const std::vector<Given
     return open_after_trial(given, std::move(unpacked), options.waiting);
   }
   // Our own decoder maps the files, so what was unpacked may go as soon as it has opened them.
-  auto source = open_ctf(given);
-  if (source || options.decoder == Decoder::own) {
+  bool is_beyond = false;
+  auto source = open_ctf(given, options.foreign, is_beyond);
+  if (source || !is_beyond || options.decoder == Decoder::own) {
     return source;
   }
   auto fallback = open_after_trial(given, std::move(unpacked), options.waiting);
@@ -123,11 +145,11 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
   for (const fs::path& path : paths) {
     const auto root = trace_root(path, options, unpacked);
     if (!root) {
-      return tl::unexpected(root.error());
+      return tl::unexpected(refused(path, root.error()));
     }
     auto traces = find_traces(*root, path.string());
     if (!traces) {
-      return tl::unexpected(traces.error());
+      return tl::unexpected(refused(path, traces.error()));
     }
     auto input = describe(path.string(), *traces);
     if (!input) {

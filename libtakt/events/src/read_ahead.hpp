@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -20,7 +21,15 @@ namespace takt::events {
 class DecodedFile {
  public:
   DecodedFile(MappedFile file, const ctf::TraceContext& trace, std::string name)
-      : file_(std::move(file)), name_(name), stream_(trace, file_.bytes(), std::move(name)) {}
+      : file_(std::move(file)),
+        name_(name),
+        trace_(trace),
+        stream_(trace, file_.bytes(), std::move(name)) {}
+
+  /// The packets of the file from its start.
+  [[nodiscard]] ctf::Stream packets() const { return {trace_, file_.bytes(), name_}; }
+  /// Before the first request: passes over the packets that begin at these bytes.
+  void leave_out(std::set<std::uint64_t> packets) { stream_.leave_out(std::move(packets)); }
 
   /// Decodes the chunk that the next take() returns, and gives back the memory of decoded bytes.
   void decode();
@@ -36,6 +45,7 @@ class DecodedFile {
 
   MappedFile file_;
   std::string name_;
+  const ctf::TraceContext& trace_;
   ContentHash content_;
   ctf::Stream stream_;
   ctf::Chunk ahead_;

@@ -45,6 +45,24 @@ ThreadIndex Threads::thread(HostIndex host, ProcessId process_id, std::int64_t t
   return entry->second;
 }
 
+bool Threads::goes_on_after(ProcessIndex process, Instant time) const {
+  if (!last_ && !find_last_) return true;
+  if (!last_) last_ = find_last_();
+  const Process& asked = processes_[process.value()];
+  const auto owner = static_cast<std::uint32_t>(asked.host.value());
+  auto next = last_->newest_.lower_bound({asked.host, asked.id, 0});
+  for (; next != last_->newest_.end(); ++next) {
+    const auto& [host, number, name_space] = next->first;
+    if (host != asked.host || number != asked.id) break;
+    // Where its namespace is not known, a number may be that of each of its processes.
+    const auto known = process_of_.find({owner, number, name_space});
+    const bool is_anothers =
+        name_space != 0 && known != process_of_.end() && known->second != process;
+    if (!is_anothers && next->second > time) return true;
+  }
+  return false;
+}
+
 void Threads::rename(Thread& thread, std::string_view name) {
   if (name.empty() || thread.name == name) {
     return;

@@ -256,16 +256,16 @@ TEST_F(DecoderTest, FieldsThatHumbleLacksAreZeroAndAdditionalOnesAreSkipped) {
 
 TEST_F(DecoderTest, ProcessBuffersTellTheProcessInTheEnvironment) {
   TraceWriter writer;
-  writer.context.clear();
+  writer.context = "integer { size = 32; align = 8; signed = 1; } _vtid;";
   writer.extra_environment = "vpid = 55; procname = \"camera\";";
   const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
   Bits content;
   writer.header(content, end, 1);
-  content.add(1, 64);
+  content.add(56, 32).add(1, 64);
   writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 1}, content)});
   const Seen seen = read_both(scratch);
   ASSERT_THAT(seen.threads, SizeIs(1));
-  EXPECT_EQ(seen.threads[0], std::tuple("robot", 55, 55, "camera"));
+  EXPECT_EQ(seen.threads[0], std::tuple("robot", 55, 56, "camera"));
 }
 
 std::string ends_packet(const TraceWriter& writer, std::uint32_t id,
@@ -291,6 +291,77 @@ TEST_F(DecoderTest, LossesAreCountedByTheTracersCounters) {
   EXPECT_EQ(seen.losses.discarded_events, 9u);
   EXPECT_EQ(seen.losses.discarded_packets, 2u);
   EXPECT_THAT(seen.losses.faults, IsEmpty());
+}
+
+TEST_F(DecoderTest, WithoutTheContextsThatTellThreadsApartATraceIsRefused) {
+  const std::string of_process = "integer { size = 32; align = 8; signed = 1; } _vpid;";
+  for (const auto& [context, missing] :
+       {std::pair{std::string(), "vpid, vtid, procname"}, {of_process, "vtid, procname"}}) {
+    TraceWriter writer;
+    writer.context = context;
+    writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+    writer.write(scratch, {});
+    const Seen seen = read({scratch.path()}, Decoder::automatic);
+    EXPECT_THAT(seen.error, HasSubstr(std::string("without the contexts ") + missing + ","));
+    EXPECT_THAT(seen.error, HasSubstr("lttng add-context -u -t vpid -t vtid -t procname"));
+  }
+}
+
+TEST_F(DecoderTest, PacketsOfSnapshotsThatOverlapAreReadOnce) {
+  TraceWriter writer;
+  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  const auto packet = [&](const std::vector<std::uint64_t>& times, std::uint64_t sequence) {
+    return ends_packet(writer, end, times, {.sequence = sequence});
+  };
+  // The first snapshot has packet 2 while it is being filled.
+  writer.write(scratch, {packet({1}, 0) + packet({2, 3}, 1) + packet({4}, 2)}, "snapshot-1");
+  writer.write(scratch, {packet({2, 3}, 1) + packet({4, 5}, 2) + packet({6}, 3)}, "snapshot-2");
+  const Seen seen = read({scratch.path()}, Decoder::own);
+  ASSERT_EQ(seen.error, "");
+  std::vector<std::uint64_t> times;
+  for (const Event& event : seen.events) times.push_back(event.values[0]);
+  EXPECT_THAT(times, ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_EQ(seen.counts.at("ros2:callback_end"), 6u);
+  EXPECT_EQ(seen.losses.discarded_packets, 0u);
+}
+
+/// Two sessions record the same thread; each lacks some events, and reads the clock for itself.
+TEST_F(DecoderTest, EventsOfSeveralSessionsAreDeliveredOnce) {
+  std::mt19937 random(3);
+  for (const int later : {0, 300}) {  // ns
+    std::vector<std::uint64_t> happened;
+    std::vector<std::uint64_t> of_session[2];
+    for (std::uint64_t i = 0; i < 500; ++i) {
+      // Some are alike, as those of a loop are.
+      const std::uint64_t time = 1'000'000 + 100'000 * i + random() % 50'000;
+      const bool lost[] = {random() % 8 == 0, random() % 8 == 0};
+      if (lost[0] && lost[1]) continue;
+      happened.push_back(time);
+      for (const int session : {0, 1}) {
+        if (!lost[session]) {
+          of_session[session].push_back(time + static_cast<std::uint64_t>(session * later));
+        }
+      }
+    }
+    for (const int session : {0, 1}) {
+      TraceWriter writer;
+      writer.uuid[0] = session == 0 ? 'a' : 'b';
+      const auto next = writer.declare("ros2:rclcpp_executor_get_next_ready", "");
+      Bits content;
+      for (const std::uint64_t time : of_session[session]) {
+        writer.header(content, next, time, true);
+        TraceWriter::add_context(content, 1, 1, "p");
+      }
+      writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 1}, content)},
+                   fmt::format("session-{}-{}", later, session));
+    }
+    const Seen seen = read({scratch.path() / fmt::format("session-{}-0", later),
+                            scratch.path() / fmt::format("session-{}-1", later)},
+                           Decoder::own);
+    ASSERT_EQ(seen.error, "");
+    EXPECT_EQ(seen.events.size(), happened.size());
+    EXPECT_EQ(seen.counts.at("ros2:rclcpp_executor_get_next_ready"), happened.size());
+  }
 }
 
 /// Packets of one stream.
@@ -357,6 +428,7 @@ TEST_F(DecoderTest, HostsAreShiftedToTheFirstOnesTimeLine) {
   second.boot_id = "00000000-b61b-43cf-a191-9301eb8b3b13";
   second.offset = first.offset + 1000;
   TraceWriter same_boot = first;
+  same_boot.uuid[0] = 'b';
   same_boot.offset = first.offset + 77;  // measured again for another session
   first.write(scratch, {ends_packet(first, end, {100, 3000}, {})}, "first");
   second.write(scratch, {ends_packet(second, end, {200}, {})}, "second");
@@ -379,6 +451,7 @@ TEST_F(DecoderTest, TracesOfOneHostAreInTheOrderOfItsClockHoweverTheirOffsetsWer
   const auto end = first.declare("ros2:callback_end", std::string(handle) + "_callback;");
   TraceWriter second = first;
   second.offset = first.offset + 1000;
+  second.uuid[0] = 'b';
   first.write(scratch, {ends_packet(first, end, {100, 300, 500}, {})}, "trace/first");
   second.write(scratch, {ends_packet(second, end, {200, 400}, {})}, "trace/second");
   std::vector<std::uint64_t> order;
@@ -396,6 +469,7 @@ TEST_F(DecoderTest, TracesOfAnotherHostAreInTheOrderOfItsClockToo) {
   second.boot_id = "00000000-b61b-43cf-a191-9301eb8b3b13";
   TraceWriter third = second;
   third.offset = second.offset + 1000;
+  third.uuid[0] = 'b';
   first.write(scratch, {ends_packet(first, end, {100}, {})}, "trace/first");
   second.write(scratch, {ends_packet(second, end, {200, 400}, {})}, "trace/second");
   third.write(scratch, {ends_packet(third, end, {300}, {})}, "trace/third");
@@ -461,7 +535,7 @@ TEST_F(DecoderTest, CyclesOfAClockThatDoesNotCountNanosecondsAreConverted) {
 TEST_F(DecoderTest, HeadersAndFieldsAreAlignedAsTheirStructuresSay) {
   TraceWriter writer;
   writer.context.clear();
-  const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+  const auto end = writer.declare("takt:message_kept", std::string(handle) + "_message;");
   const auto odd = writer.declare("my:event", "integer { size = 3; align = 1; signed = 0; } x;");
   // No stream context; the header ends within a byte, and may begin within one.
   const std::string header =

@@ -72,12 +72,24 @@ TEST_F(OpenTest, OtherFiles) {
   EXPECT_THAT(fault_of(image), HasSubstr("not a trace"));
 }
 
+TEST_F(OpenTest, BagsOfMessages) {
+  const std::string other =
+      ": a bag of messages, not a trace: 'takt latency' reads it, given alone";
+  const auto empty = scratch.write("empty.mcap", "");
+  EXPECT_EQ(fault_of(empty), empty.string() + other);
+  const auto database = scratch.write("robot.db3", "SQLite format 3");
+  EXPECT_EQ(fault_of(database), database.string() + other);
+  scratch.write("bag/metadata.yaml", "rosbag2_bagfile_information:");
+  EXPECT_EQ(fault_of(scratch.path() / "bag"), (scratch.path() / "bag").string() + other);
+  EXPECT_THAT(fault_of(scratch.path() / "gone.mcap"), HasSubstr("gone.mcap: No such file"));
+}
+
 TEST_F(OpenTest, MetadataThatIsNone) {
   scratch.write("trace/metadata", "Hello, I am not metadata, whatever my name says.");
   EXPECT_THAT(fault_of(scratch.path() / "trace"),
               HasSubstr("trace: metadata, line 1: the type 'Hello' is not known"));
   scratch.write("trace/metadata", "");
-  EXPECT_THAT(fault_of(scratch.path() / "trace"), HasSubstr("trace: metadata is too short"));
+  EXPECT_THAT(fault_of(scratch.path() / "trace"), HasSubstr("trace: the metadata is empty"));
 }
 
 TEST_F(OpenTest, MetadataThatEndsInTheMiddleOfAPacket) {

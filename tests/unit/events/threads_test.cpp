@@ -28,6 +28,34 @@ TEST(Threads, AProcessKnownByItsNumberIsTheFirstThatTellsItsNamespace) {
   EXPECT_EQ(threads.processes().size(), 2);
 }
 
+TEST(Threads, LookAheadOnceWhenTheyAreAsked) {
+  Threads threads;
+  const HostIndex host = threads.host("robot", "boot");
+  const ProcessIndex left = threads.process(host, {1, 100});
+  const ProcessIndex right = threads.process(host, {1, 200});
+  const ProcessIndex other = threads.process(host, 2);
+  const auto at = [](int time) { return Instant(std::chrono::seconds(time)); };
+  EXPECT_TRUE(threads.goes_on_after(left, at(9)));  // nobody knows
+  int looked = 0;
+  threads.look_ahead([&] {
+    ++looked;
+    Threads::LastEvents last;
+    last.note({host, 1, 100}, at(5));
+    last.note({host, 1, 100}, at(4));
+    last.note({host, 1, 200}, at(7));
+    last.note({host, 2, 300}, at(3));
+    return last;
+  });
+  EXPECT_EQ(looked, 0);
+  EXPECT_TRUE(threads.goes_on_after(left, at(4)));
+  EXPECT_FALSE(threads.goes_on_after(left, at(5)));
+  EXPECT_TRUE(threads.goes_on_after(right, at(6)));
+  EXPECT_FALSE(threads.goes_on_after(right, at(7)));
+  EXPECT_TRUE(threads.goes_on_after(other, at(2)));  // its namespace has not been seen yet
+  EXPECT_FALSE(threads.goes_on_after(threads.process(host, 3), at(0)));
+  EXPECT_EQ(looked, 1);
+}
+
 TEST(Threads, EachNamespaceOfANumberIsAnotherProcess) {
   Threads threads;
   const HostIndex host = threads.host("robot", "boot");

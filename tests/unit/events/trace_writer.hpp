@@ -78,6 +78,7 @@ class TraceWriter {
 
   std::string hostname = "robot";
   std::string boot_id = "b56af5b4-b61b-43cf-a191-9301eb8b3b13";
+  std::string uuid = "aa41fc08-5e40-4903-8443-e0ae7e5ca206";
   std::int64_t offset = 1'000'000'000'000;
   /// Field declarations of the context; empty: none.
   std::string context =
@@ -148,7 +149,9 @@ typealias integer { size = 32; align = 8; signed = false; } := uint32_t;
 typealias integer { size = 64; align = 8; signed = false; } := uint64_t;
 typealias integer { size = 64; align = 8; signed = false; } := unsigned long;
 typealias integer { size = 5; align = 1; signed = false; } := uint5_t;
-trace { major = 1; minor = 8; uuid = "aa41fc08-5e40-4903-8443-e0ae7e5ca206"; byte_order = le;
+trace { major = 1; minor = 8; uuid = ")" +
+           uuid +
+           R"("; byte_order = le;
   packet.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id;
                             uint64_t stream_instance_id; }; };
 env { domain = "ust"; tracer_name = "lttng-ust"; hostname = ")" +

@@ -13,8 +13,8 @@
 
 namespace takt::events {
 
-/// The events that the interpreter understands. All others of a trace are counted by name and
-/// skipped.
+/// The events that the interpreter understands, and one type for all others of a trace
+/// (OpenOptions::foreign).
 using tracepoints::EventType;
 
 inline constexpr std::size_t event_type_count = tracepoints::all.size();

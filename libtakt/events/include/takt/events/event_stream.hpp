@@ -73,9 +73,19 @@ class EventStream {
   [[nodiscard]] const std::vector<Input>& inputs() const { return inputs_; }
   /// Events read so far by full name, those of unknown types included.
   [[nodiscard]] virtual std::map<std::string, std::uint64_t> counts() const = 0;
+  /// Whether the processes of a host are known by their numbers alone: containers have processes
+  /// with the same number (pid_ns tells them apart).
+  [[nodiscard]] bool knows_numbers_alone() const { return knows_numbers_alone_; }
   /// How many processors the trace shows: the largest number of one that ran traced code, plus one,
   /// or the number that the recorder wrote.
   [[nodiscard]] std::uint32_t processors() const { return processors_; }
+  /// How many packets, and how many single events, were recorded more than once: snapshots that
+  /// overlap, or sessions with the same events. They are delivered once.
+  struct Repeated {
+    std::uint64_t packets = 0;
+    std::uint64_t events = 0;
+  };
+  [[nodiscard]] const Repeated& repeated() const { return repeated_; }
   /// The time since the epoch less Event::time, as measured when the trace began.
   [[nodiscard]] Duration epoch_offset() const { return epoch_offset_; }
 
@@ -87,6 +97,8 @@ class EventStream {
 
   Threads threads_;
   StreamLosses losses_;
+  Repeated repeated_;
+  bool knows_numbers_alone_ = false;
   std::vector<Input> inputs_;
   Duration epoch_offset_{};
   std::uint32_t processors_ = 0;
@@ -107,12 +119,16 @@ struct OpenOptions {
   /// size, but at least a gibibyte.
   std::uint64_t unpack_limit = std::uint64_t{64} << 30;
   Decoder decoder = Decoder::automatic;
+  /// Whether events of types that Takt does not know are delivered, as EventType::foreign. Else
+  /// they are counted by name and skipped. Our own decoder alone delivers them.
+  bool foreign = false;
   /// Called now and then while an archive is unpacked; may throw, which ends the unpacking.
   std::function<void()> waiting{};
 };
 
 /// Opens the traces at `paths` as one source. A path is a directory with CTF traces anywhere below
-/// it (LTTng's layout), or an archive of one (.tar, .tar.gz, .tar.xz, .tar.zst), which is unpacked
+/// it (LTTng's layout), or an archive of one (.tar, .tar.gz, .tar.xz, .tar.zst, .zip), which is
+/// unpacked
 /// to a temporary directory.
 /// Errors: no such path, not a trace, unreadable metadata, an archive with anything but files and
 /// directories inside or larger than the limit.

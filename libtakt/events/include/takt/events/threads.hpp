@@ -1,12 +1,19 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "takt/base/index.hpp"
+#include "takt/time/time.hpp"
 
 namespace takt::events {
 
@@ -58,6 +65,37 @@ class Threads {
   ThreadIndex thread(HostIndex host, ProcessId process_id, std::int64_t thread_id,
                      std::string_view name);
 
+  /// Notes that no events of the process follow this one. `tells_ends()`: they are all noted.
+  void end(ProcessIndex process, Instant last) { ends_[process] = last; }
+  void tell_ends() { tells_ends_ = true; }
+  [[nodiscard]] bool tells_ends() const { return tells_ends_; }
+  /// The process's last event, if it is known that no other follows. It may be noted before the
+  /// events up to then are read.
+  [[nodiscard]] std::optional<Instant> ended(ProcessIndex process) const {
+    const auto end = ends_.find(process);
+    return end == ends_.end() ? std::nullopt : std::optional(end->second);
+  }
+
+  /// Host, number and namespace of a process, which is 0 if it is not known.
+  using Numbered = std::tuple<HostIndex, std::int64_t, std::uint64_t>;
+  /// The last event of each process, in all that the source has.
+  class LastEvents {
+   public:
+    void note(const Numbered& process, Instant time) {
+      Instant& newest = newest_.try_emplace(process, time).first->second;
+      newest = std::max(newest, time);
+    }
+
+   private:
+    friend Threads;
+    std::map<Numbered, Instant> newest_;
+  };
+  /// How to find them. Called once, when it is asked first: it may read everything.
+  void look_ahead(std::function<LastEvents()> find) { find_last_ = std::move(find); }
+  /// Whether the source has an event of the process after this time, be it delivered yet or not;
+  /// true where nobody can look ahead.
+  [[nodiscard]] bool goes_on_after(ProcessIndex process, Instant time) const;
+
   [[nodiscard]] const std::vector<Host>& hosts() const { return hosts_; }
   [[nodiscard]] const std::vector<Process>& processes() const { return processes_; }
   [[nodiscard]] const std::vector<Thread>& threads() const { return threads_; }
@@ -84,6 +122,10 @@ class Threads {
   };
   void rename(Thread& thread, std::string_view name);
 
+  std::map<ProcessIndex, Instant> ends_;
+  bool tells_ends_ = false;
+  std::function<LastEvents()> find_last_;
+  mutable std::optional<LastEvents> last_;
   std::vector<Host> hosts_;
   std::vector<Process> processes_;
   std::vector<bool> has_name_space_;  // by process: whether its namespace is known

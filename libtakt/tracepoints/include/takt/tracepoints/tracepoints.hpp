@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -64,6 +65,9 @@ enum class EventType : std::uint8_t {
 #undef TAKT_TRACEPOINT
 };
 
+/// What rcl:call says was called.
+enum class RclFunction : std::uint8_t { timer_call, trigger_guard_condition };
+
 #define TAKT_SCHEMA_FIELDS(fields) TAKT_LIST(TAKT_EACH(TAKT_SCHEMA_FIELD_A fields))
 #define TAKT_SCHEMA_FIELD_A(kind, name) TAKT_SCHEMA_FIELD_##kind(name) TAKT_SCHEMA_FIELD_B
 #define TAKT_SCHEMA_FIELD_B(kind, name) TAKT_SCHEMA_FIELD_##kind(name) TAKT_SCHEMA_FIELD_A
@@ -109,16 +113,25 @@ inline constexpr std::size_t thread_name_size = 16;
 
 constexpr bool is_initialisation(EventType type) { return of(type).phase == Phase::initialisation; }
 
+/// So many events, the first ones, can be chosen: a set of them is a mask of their numbers. The
+/// others are those that recorders write in any case.
+inline constexpr std::size_t choosable = std::min<std::size_t>(of_programs.size(), 64);
+
+static_assert(std::ranges::all_of(of_programs.begin() + choosable, of_programs.end(),
+                                  [](const Tracepoint& tracepoint) {
+                                    return tracepoint.name == "unrecorded_process" ||
+                                           tracepoint.name == "selection";
+                                  }),
+              "the set of enabled events is a 64-bit mask");
+
 /// The initialisation events, as a mask of numbers.
 constexpr std::uint64_t initialisation_events() {
   std::uint64_t events = 0;
-  for (std::size_t number = 0; number < of_programs.size(); ++number) {
+  for (std::size_t number = 0; number < choosable; ++number) {
     events |= std::uint64_t{is_initialisation(static_cast<EventType>(number))} << number;
   }
   return events;
 }
-
-static_assert(of_programs.size() <= 64, "the set of enabled events is a 64-bit mask");
 
 /// Identifies the list of programs' events: writers and readers of different lists do not
 /// understand each other. (FNV-1a of its text.)
