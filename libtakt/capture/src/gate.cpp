@@ -14,11 +14,13 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <random>
 #include <utility>
 
+#include "process.hpp"
 #include "takt/capture/environment.hpp"
 
 namespace takt::capture {
@@ -28,11 +30,19 @@ namespace {
 // A process that connects has its greeting ready. One without keeps the others waiting this long.
 constexpr timeval patience{.tv_sec = 1, .tv_usec = 0};
 
-sockaddr_un socket_address(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  return address;
+/// A listening socket with an address: a path, or behind a zero byte a name. None: see errno.
+Descriptor listener_at(const std::string& address) {
+  sockaddr_un place{};
+  place.sun_family = AF_UNIX;
+  address.copy(place.sun_path, sizeof place.sun_path - 1);
+  const std::size_t size =
+      offsetof(sockaddr_un, sun_path) + address.size() + (address.front() == '\0' ? 0 : 1);
+  Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const bool listens = listener &&
+                       bind(listener.get(), reinterpret_cast<const sockaddr*>(&place),
+                            static_cast<socklen_t>(size)) == 0 &&
+                       listen(listener.get(), SOMAXCONN) == 0;
+  return listens ? std::move(listener) : Descriptor();
 }
 
 /// The message of a process that connects.
@@ -80,6 +90,21 @@ std::optional<Greeting> receive_greeting(int peer, const timeval& longest) {
   return greeting;
 }
 
+/// The process at the other side, as the kernel knows it; its number is 0 outside of this namespace
+/// of processes. None: it is gone.
+std::optional<ucred> peer_of(int peer) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  return getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 ? std::optional(who)
+                                                                     : std::nullopt;
+}
+
+/// Everybody in the network namespace can connect by name.
+bool may_come_by_name(int peer) {
+  const auto who = peer_of(peer);
+  return who && (who->uid == geteuid() || is_descendant(who->pid));
+}
+
 /// Whether the other side has closed the connection.
 bool has_gone(int peer) {
   char nothing = 0;
@@ -93,6 +118,15 @@ std::string new_directory_name() {
   return fmt::format("/tmp/takt-{:08x}{:08x}", random(), random());
 }
 
+/// Opens a directory that belongs to this user alone; none if it does not, or is not there.
+Descriptor open_own_directory(const std::string& directory) {
+  Descriptor opened(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  const bool ours = opened && fstat(opened.get(), &status) == 0 && status.st_uid == geteuid() &&
+                    (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+  return ours ? std::move(opened) : Descriptor();
+}
+
 /// Opens the directory of this user's gate and locks it, which only one recorder can.
 Result<Descriptor> lock_user_directory(const std::string& directory) {
   using namespace std::chrono_literals;
@@ -100,10 +134,9 @@ Result<Descriptor> lock_user_directory(const std::string& directory) {
   const auto deadline = std::chrono::steady_clock::now() + 2s;
   for (;;) {
     mkdir(directory.c_str(), S_IRWXU);
-    Descriptor opened(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    Descriptor opened = open_own_directory(directory);
     struct stat status {};
-    if (!opened || fstat(opened.get(), &status) != 0 || status.st_uid != geteuid() ||
-        (status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
+    if (!opened || fstat(opened.get(), &status) != 0) {
       return error("{}: not a directory of this user alone; remove it", directory);
     }
     const bool locked = flock(opened.get(), LOCK_EX | LOCK_NB) == 0;
@@ -133,8 +166,15 @@ Result<std::unique_ptr<Gate>> Gate::open(Admit admit) {
 }
 
 Result<std::unique_ptr<Gate>> Gate::open_for_user(Admit admit) {
-  std::string directory = user_gate_directory(geteuid());
-  auto lock = lock_user_directory(directory);
+  std::string directory;
+  Result<Descriptor> lock;
+  for (auto& candidate : user_gate_directories(geteuid())) {
+    directory = std::move(candidate);
+    lock = lock_user_directory(directory);
+    if (lock || open_own_directory(directory)) {  // usable, though another recorder has it
+      break;
+    }
+  }
   if (!lock) {
     return tl::unexpected(lock.error());
   }
@@ -150,9 +190,13 @@ Result<std::unique_ptr<Gate>> Gate::open_for_user(Admit admit) {
 Result<std::unique_ptr<Gate>> Gate::listen_in(std::string directory,
                                               std::unique_ptr<IfKilled> guard, Descriptor lock,
                                               Admit admit) {
+  const bool for_user = static_cast<bool>(lock);
   std::unique_ptr<Gate> gate(
       new Gate(std::move(directory), std::move(guard), std::move(lock), std::move(admit)));
-  return gate->listen_for_processes().map([&] { return std::move(gate); });
+  auto listens = for_user ? Result<void>() : gate->listen_by_name();
+  return listens.and_then([&] { return gate->listen_for_processes(); }).map([&] {
+    return std::move(gate);
+  });
 }
 
 Gate::Gate(std::string directory, std::unique_ptr<IfKilled> guard, Descriptor lock, Admit admit)
@@ -161,7 +205,6 @@ Gate::Gate(std::string directory, std::unique_ptr<IfKilled> guard, Descriptor lo
       directory_(std::move(directory)),
       address_(directory_ + "/" + gate_name),
       admit_(std::move(admit)),
-      listener_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)),
       end_(eventfd(0, EFD_CLOEXEC)) {}
 
 Gate::~Gate() {
@@ -177,11 +220,17 @@ void Gate::close() {
   }
 }
 
+Result<void> Gate::listen_by_name() {
+  by_name_ = listener_at(std::string(1, '\0') + address_);
+  if (!by_name_) {
+    return error("no name for a gate can be had: {}", std::strerror(errno));
+  }
+  return {};
+}
+
 Result<void> Gate::listen_for_processes() {
-  const auto address = socket_address(address_);
-  if (!listener_ || !end_ ||
-      bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      listen(listener_.get(), SOMAXCONN) != 0) {
+  listener_ = listener_at(address_);
+  if (!listener_ || !end_) {
     return error("{}: cannot be opened: {}", address_, std::strerror(errno));
   }
   server_ = std::thread([this] { serve(); });
@@ -189,7 +238,9 @@ Result<void> Gate::listen_for_processes() {
 }
 
 void Gate::serve() {
-  std::array<pollfd, 2> sources{{{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}}};
+  // poll() leaves out what has a negative number.
+  std::array<pollfd, 3> sources{
+      {{end_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}, {by_name_.get(), POLLIN, 0}}};
   for (;;) {
     if (poll(sources.data(), sources.size(), -1) < 0 && errno != EINTR) {
       return;
@@ -197,30 +248,42 @@ void Gate::serve() {
     if (sources[0].revents != 0) {
       return serve_last();
     }
-    if (sources[1].revents == 0) {
-      continue;
-    }
-    const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!peer) {  // too many files are open, for instance; the process stays in the queue
+    bool accepted = true;
+    if (sources[1].revents != 0) accepted = let_next_through(listener_);
+    if (sources[2].revents != 0) accepted = let_next_through(by_name_) && accepted;
+    if (!accepted) {  // too many files are open, for instance; the process stays in the queue
       constexpr int pause = 10;  // milliseconds
       poll(sources.data(), 1, pause);
-      continue;
     }
-    let_through(peer.get(), patience);
-    // Closing the connection lets the process go on.
   }
+}
+
+bool Gate::let_next_through(const Descriptor& listener) {
+  const Descriptor peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!peer) {
+    return false;
+  }
+  if (&listener == &listener_ || may_come_by_name(peer.get())) {
+    let_through(peer.get(), patience);
+  }
+  return true;  // closing the connection lets the process go on
 }
 
 void Gate::serve_last() {
   using Clock = std::chrono::steady_clock;
   const auto last_moment = Clock::now() + std::chrono::seconds{1};
   constexpr timeval hurry{.tv_sec = 0, .tv_usec = 1000};
-  pollfd source{listener_.get(), POLLIN, 0};
+  std::array<pollfd, 2> sources{{{listener_.get(), POLLIN, 0}, {by_name_.get(), POLLIN, 0}}};
   // No more than had room in the queue: who comes again and again does not keep the gate open.
-  for (int i = 0; i < SOMAXCONN && poll(&source, 1, 0) > 0; ++i) {
-    const Descriptor peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  for (int i = 0; i < SOMAXCONN && poll(sources.data(), sources.size(), 0) > 0; ++i) {
+    const bool by_path = sources[0].revents != 0;
+    const auto& listener = by_path ? listener_ : by_name_;
+    const Descriptor peer(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!peer) {
       return;
+    }
+    if (!by_path && !may_come_by_name(peer.get())) {
+      continue;
     }
     if (Clock::now() < last_moment) {
       let_through(peer.get(), hurry);
@@ -231,13 +294,12 @@ void Gate::serve_last() {
 }
 
 void Gate::let_through(int peer, const timeval& longest) {
-  ucred who{};  // from the kernel, not from the process
-  socklen_t size = sizeof who;
-  if (getsockopt(peer, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) {
+  const auto who = peer_of(peer);
+  if (!who) {
     return;
   }
   if (auto greeting = receive_greeting(peer, longest)) {
-    admit_(who.pid, who.pid > 0 ? std::move(greeting->ring) : Descriptor());
+    admit_(who->pid, who->pid > 0 ? std::move(greeting->ring) : Descriptor());
     late_ += greeting->waits && has_gone(peer) ? 1 : 0;
   }
 }

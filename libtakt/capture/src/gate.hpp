@@ -16,8 +16,8 @@
 
 namespace takt::capture {
 
-/// Every process that is started in a recording passes the gate. Takt's libtracetools.so connects
-/// to it before the program's own code runs, hands over its ring, and waits until the recorder has
+/// Every process of ROS 2 that is started in a recording passes the gate. Takt's libtracetools.so
+/// connects to it at the first event, hands over its ring, and waits until the recorder has
 /// admitted the process; so a recording holds a process from its first event on.
 class Gate {
  public:
@@ -27,7 +27,9 @@ class Gate {
   using Admit = std::function<void(pid_t process, Descriptor ring)>;
 
   /// Opens a gate that only processes with gate_variable find. It is in the file system, so that
-  /// network namespaces do not matter to it, and only this user can reach it.
+  /// network namespaces do not matter to it, and only this user can reach it; and it has the same
+  /// address as a name of the network namespace, for processes with another root directory, another
+  /// /tmp or another user, of which only those are let through that this process started.
   [[nodiscard]] static Result<std::unique_ptr<Gate>> open(Admit admit);
   /// Opens the gate of this user, which every process finds that starts from now on. Error: another
   /// recorder has it.
@@ -50,7 +52,10 @@ class Gate {
                                                                std::unique_ptr<IfKilled> guard,
                                                                Descriptor lock, Admit admit);
   Result<void> listen_for_processes();
+  Result<void> listen_by_name();
   void serve();
+  /// Lets the next process of a listener through; false: none can be accepted.
+  bool let_next_through(const Descriptor& listener);
   /// Who came before the end is let through, or counted as late, though the gate closes.
   void serve_last();
   /// Waits so long at most for the process's greeting, then for its admission.
@@ -62,6 +67,7 @@ class Gate {
   std::string address_;
   Admit admit_;
   Descriptor listener_;
+  Descriptor by_name_;  // none in this user's gate
   Descriptor end_;
   std::atomic<std::uint64_t> late_ = 0;
   std::thread server_;

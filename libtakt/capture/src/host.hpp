@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "takt/ctf/trace.hpp"
+
 namespace takt::capture {
 
 /// This host's name.
@@ -9,5 +11,8 @@ namespace takt::capture {
 
 /// How many processors this host has online, as text for a trace's environment.
 [[nodiscard]] std::string processor_count();
+
+/// CLOCK_MONOTONIC, with its offset to the epoch as of now.
+[[nodiscard]] ctf::Clock monotonic_clock();
 
 }  // namespace takt::capture

@@ -14,10 +14,13 @@
 #ifdef TAKT_WITH_EBPF
 #include "ebpf/recorder.hpp"
 #endif
-#include "ctf/storage.hpp"
+#include "census.hpp"
 #include "descriptors.hpp"
 #include "lttng/session.hpp"
 #include "ring/recorder.hpp"
+#include "selection_trace.hpp"
+#include "takt/capture/ring/selection_text.hpp"
+#include "takt/ctf/storage.hpp"
 
 namespace takt::capture {
 
@@ -152,6 +155,27 @@ Result<std::unique_ptr<Backend>> start_probes(ctf::Storage& storage, const Optio
 #endif
 }
 
+Result<void> check_selection(const Options& options) {
+  if (options.selection.is_everything()) {
+    return {};
+  }
+  if (options.tracer == Tracer::ebpf) {
+    return error(
+        "--include, --exclude: not with --backend ebpf, whose probes see no names; record with "
+        "--backend ring or lttng");
+  }
+  if (options.tracer == Tracer::lttng && !options.only_started) {
+    return error(
+        "--include, --exclude: with --backend lttng only for a command ('takt record -- COMMAND'); "
+        "for what runs, record with --backend ring");
+  }
+  if (ring::selection_text(options.selection).size() > ring::patterns_limit) {
+    return error("--include, --exclude: the patterns are longer than {} bytes together",
+                 ring::patterns_limit);
+  }
+  return {};
+}
+
 Result<std::unique_ptr<Backend>> start_tracer(const fs::path& directory, ctf::Storage& storage,
                                               const Options& options) {
   switch (options.tracer) {
@@ -200,6 +224,9 @@ Recording::Recording(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Result<Recording> Recording::start(const Options& options) {
+  if (auto possible = check_selection(options); !possible) {
+    return tl::unexpected(possible.error());
+  }
   Recording recording;
   if (!options.only_started) {  // otherwise the command would have this limit, too
     raise_descriptor_limit();
@@ -226,6 +253,8 @@ Result<Recording> Recording::start(const Options& options) {
     return tl::unexpected(backends.error());
   }
   recording.backends_ = std::move(*backends);
+  recording.census_ = std::make_unique<Census>(options.tracer, options.only_started);
+  recording.selection_ = std::make_unique<SelectionTrace>(options.selection);
   if (auto failure = recording.failure(); !failure.empty()) {
     recording.discard();
     return error("{}", failure);
@@ -252,6 +281,7 @@ Result<Losses> Recording::losses() {
     });
   }
   if (all && newest_ != nullptr) all->lost_packets += newest_->lost_packets();
+  if (all) all->unrecorded_processes += census_->found().size();
   return all;
 }
 
@@ -272,9 +302,17 @@ std::string Recording::failure() {
   return written ? "" : written.error().message;
 }
 
+Result<void> Recording::write_remarks() {
+  return census_->write(*storage_).and_then([&] { return selection_->write(*storage_); });
+}
+
 Result<Status> Recording::status() {
+  // At once, as a recording whose recorder is killed is to say it, too.
+  if (files_ != nullptr && holds_a_trace(partial_)) {
+    if (auto written = selection_->write(*storage_); !written) files_->fail(written.error());
+  }
   return losses().map([&](const Losses& losses) {
-    return Status{partial_.empty() ? 0 : size_of(partial_), losses, failure()};
+    return Status{partial_.empty() ? 0 : size_of(partial_), losses, failure(), {}};
   });
 }
 
@@ -291,7 +329,8 @@ Result<Status> Recording::snapshot(const fs::path& output) {
     written = written.and_then([&] { return backend->hand_over(partial->path); });
   }
   Result<Losses> lost;
-  written = written.and_then([&] { return newest_->write(partial->path); })
+  written = written.and_then([&] { return write_remarks(); })
+                .and_then([&] { return newest_->write(partial->path); })
                 .and_then([&] {
                   lost = losses();  // with those that the hand-over found
                   return lost.map([](const Losses&) {});
@@ -303,7 +342,7 @@ Result<Status> Recording::snapshot(const fs::path& output) {
     return tl::unexpected(written.error());
   }
   return complete(partial->path, partial->output).map([&] {
-    return Status{size_of(partial->output), *lost, {}};
+    return Status{size_of(partial->output), *lost, {}, {}};
   });
 }
 
@@ -318,22 +357,30 @@ Result<Status> Recording::stop() {
       return losses.map([&](const Losses& more) { return sum + more; });
     });
   }
+  census_->close();
+  const auto unrecorded = census_->found();
+  if (all) all->unrecorded_processes += unrecorded.size();
+  if (files_ != nullptr && holds_a_trace(partial_)) {
+    if (auto written = write_remarks(); !written) files_->fail(written.error());
+  }
   const auto failed = failure();
   backends_.clear();
   if (!all) {
     return error("{}; what was recorded is in {}", all.error().message, partial_.string());
   }
   if (partial_.empty()) {
-    return Status{0, *all, {}};
+    return Status{0, *all, {}, unrecorded};
   }
   if (!holds_a_trace(partial_)) {
     discard();
-    return Status{0, *all, failed};
+    return Status{0, *all, failed, unrecorded};
   }
   if (!failed.empty()) {
-    return Status{size_of(partial_), *all, failed};
+    return Status{size_of(partial_), *all, failed, unrecorded};
   }
-  return complete(partial_, output_).map([&] { return Status{size_of(output_), *all, {}}; });
+  return complete(partial_, output_).map([&] {
+    return Status{size_of(output_), *all, {}, unrecorded};
+  });
 }
 
 void Recording::discard() {

@@ -15,7 +15,7 @@ Result<std::uint64_t> select(std::span<const std::string> patterns) {
           "'{}' is not the name of an event; expected for example ros2:rcl_publish or ros2:*",
           pattern);
     }
-    for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
+    for (std::size_t number = 0; number < tracepoints::choosable; ++number) {
       const auto& tracepoint = tracepoints::of_programs[number];
       const std::string name = fmt::format("{}:{}", tracepoint.provider, tracepoint.name);
       if (fnmatch(pattern.c_str(), name.c_str(), 0) == 0) {

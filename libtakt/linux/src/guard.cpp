@@ -240,6 +240,16 @@ Result<bool> Guard::keep(const ThreadIdentity& thread, int core) {
   return cores_->keep(thread, core);
 }
 
+Result<bool> Guard::schedule(const ThreadIdentity& thread, const ThreadScheduling& scheduling,
+                             std::optional<int> core) {
+  if (auto remembered = remember(thread); !remembered) return tl::unexpected(remembered.error());
+  if (core) {
+    const auto kept = keep(thread, *core);
+    if (!kept || !*kept) return kept;
+  }
+  return set_scheduling(thread.thread, scheduling).map([] { return true; });
+}
+
 void Guard::restore() {
   if (socket_ < 0) return;
   close(std::exchange(socket_, -1));

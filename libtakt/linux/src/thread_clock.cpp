@@ -1,6 +1,7 @@
 #include "takt/linux/thread_clock.hpp"
 
 #include <ctime>
+#include <utility>
 
 namespace takt::linux_os {
 namespace {
@@ -17,5 +18,18 @@ Duration read(clockid_t clock) {
 Duration thread_cpu_time() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
 Instant monotonic_now() { return Instant(read(CLOCK_MONOTONIC)); }
+
+bool ClockSteps::has_stepped() {
+  const Instant before = monotonic_now();
+  const Duration day = read(CLOCK_REALTIME);
+  return has_stepped(before, day, monotonic_now());
+}
+
+bool ClockSteps::has_stepped(Instant before, Duration day, Instant after) {
+  const Duration former_least = std::exchange(least_, day - after.time_since_epoch());
+  const Duration former_greatest = std::exchange(greatest_, day - before.time_since_epoch());
+  // Either clock may be rounded to a nanosecond.
+  return greatest_ + epsilon < former_least || least_ - epsilon > former_greatest;
+}
 
 }  // namespace takt::linux_os

@@ -81,13 +81,18 @@ std::optional<int> processor_of(const ThreadIdentity& thread) {
   return static_cast<int>(*processor);
 }
 
+std::string name_of(const ThreadIdentity& thread) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/comm", thread.process, thread.thread));
+  std::string name;
+  std::getline(file, name);
+  return is_alive(thread) ? name : "";
+}
+
 std::vector<ThreadIdentity> threads_named(pid_t process, std::string_view beginning) {
   std::vector<ThreadIdentity> result;
   for (const pid_t thread : threads_of(process)) {
-    std::string name;
-    std::getline(std::ifstream(fmt::format("/proc/{}/task/{}/comm", process, thread)), name);
-    if (!name.starts_with(beginning)) continue;
-    if (const auto found = identify(process, thread)) result.push_back(*found);
+    const auto found = identify(process, thread);
+    if (found && name_of(*found).starts_with(beginning)) result.push_back(*found);
   }
   return result;
 }

@@ -214,14 +214,16 @@ Result<ThreadScheduling> get_scheduling(pid_t thread) {
   }
 }
 
-Result<void> check_deadline_scheduling() {
+Result<void> check_scheduling(const ThreadScheduling& scheduling) {
   Result<void> result;
-  std::thread([&] {
-    result = set_scheduling(0, DeadlineScheduling{.runtime = std::chrono::microseconds(100),
-                                                  .deadline = std::chrono::milliseconds(100),
-                                                  .period = std::chrono::milliseconds(100)});
-  }).join();
+  std::thread([&] { result = set_scheduling(0, scheduling); }).join();
   return result;
+}
+
+Result<void> check_deadline_scheduling() {
+  return check_scheduling(DeadlineScheduling{.runtime = std::chrono::microseconds(100),
+                                             .deadline = std::chrono::milliseconds(100),
+                                             .period = std::chrono::milliseconds(100)});
 }
 
 }  // namespace takt::linux_os

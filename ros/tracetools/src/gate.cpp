@@ -8,6 +8,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -49,38 +50,64 @@ bool send_memory(int gate, int memory, char greeting) {
   return sendmsg(gate, &message, MSG_NOSIGNAL) == 1;
 }
 
+/// Connects to a path, or to the name behind a zero byte.
+bool connects(int gate, const std::string& place) {
+  sockaddr_un address{};
+  if (place.size() >= sizeof address.sun_path) {
+    return false;
+  }
+  address.sun_family = AF_UNIX;
+  place.copy(address.sun_path, place.size());
+  const std::size_t size =
+      offsetof(sockaddr_un, sun_path) + place.size() + (place.front() == '\0' ? 0 : 1);
+  return connect(gate, reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(size)) ==
+         0;
+}
+
+/// Whether root or the user of this process listens at the other side.
+bool is_trusted(int gate) {
+  ucred who{};
+  socklen_t size = sizeof who;
+  return getsockopt(gate, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 &&
+         (who.uid == 0 || who.uid == geteuid());
+}
+
 /// The gate of the recorder that started this process or, without one, of the recorder that records
 /// whatever this user starts; empty: there is none.
 std::string gate_path() {
   if (const char* variable = std::getenv(capture::gate_variable)) {
     return variable;
   }
-  const std::string directory = capture::user_gate_directory(geteuid());
-  struct stat status {};
-  const bool ours = lstat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-                    status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
-  return ours ? directory + "/" + capture::gate_name : "";
+  for (const std::string& directory : capture::user_gate_directories(geteuid())) {
+    const std::string gate = directory + "/" + capture::gate_name;
+    struct stat status {};
+    const bool ours = lstat(directory.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
+                      status.st_uid == geteuid() && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+    if (ours && lstat(gate.c_str(), &status) == 0) {
+      return gate;
+    }
+  }
+  return "";
 }
 
 }  // namespace
 
 bool pass_gate(int ring_memory, Waiting waiting) {
   const std::string path = gate_path();
-  sockaddr_un address{};
-  if (path.empty() || path.size() >= sizeof address.sun_path) {
+  if (path.empty()) {
     return false;
   }
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, path.size());
   const bool waits = waiting == Waiting::until_admitted;
   const int gate = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (waits ? 0 : SOCK_NONBLOCK), 0);
   if (gate < 0) {
     return false;
   }
   const auto deadline = Clock::now() + patience;
+  // Where this process has another root directory, another /tmp or another user than the recorder,
+  // it finds the gate by its name. Somebody else may have the name when the recorder has ended.
   const bool sent =
       limit(gate, SO_SNDTIMEO, deadline) &&
-      connect(gate, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      (connects(gate, path) || (connects(gate, std::string(1, '\0') + path) && is_trusted(gate))) &&
       send_memory(gate, ring_memory, waits ? capture::gate_waiting : capture::gate_going_on);
   if (sent && waits && limit(gate, SO_RCVTIMEO, deadline)) {
     char nothing = 0;

@@ -7,11 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstdlib>
 #include <mutex>
 #include <new>
+#include <string_view>
 
 #include "gate.hpp"
 #include "gid.h"
+#include "left_out.hpp"
+#include "lttng.hpp"
 
 namespace takt::tracetools {
 
@@ -21,12 +27,12 @@ namespace {
 
 ring::Header unread_ring;
 
-// The mapping of the object log grows by this much. If the whole log were mapped at once, a program
-// that locks its memory would pay for all of its 32 MiB.
+// The part of the object log that can be accessed grows by this much. If the whole log were usable
+// at once, a program that locks its memory would pay for all of its 32 MiB.
 constexpr std::size_t log_piece = std::size_t{256} << 10;
 
-/// The file of the ring. A program that closes all its descriptors may have closed it, and may have
-/// opened another file under the same number.
+/// The file of the ring, by which recorders find it. A program that closes all its descriptors may
+/// have closed it, and may have opened another file under the same number.
 struct Memory {
   int descriptor = -1;
   dev_t device = 0;
@@ -44,7 +50,8 @@ struct Memory {
   }
 };
 Memory ring_memory;
-std::size_t log_mapped = 0;               // bytes
+std::uint64_t ring_slots = ring::slot_count;
+std::size_t log_usable = 0;               // bytes
 std::uint64_t opened_for_generation = 0;  // so that a process without descriptors tries once
 
 // Held while a thread introduces itself or an object, and across a fork, so that the child finds it
@@ -82,12 +89,6 @@ class Introduction {
   bool locked_;
 };
 
-/// Maps a part of the ring's memory at its place.
-bool map(std::byte* place, std::size_t offset, std::size_t size) {
-  return mmap(place + offset, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-              ring_memory.descriptor, static_cast<off_t>(offset)) != MAP_FAILED;
-}
-
 /// Makes the file of the ring. A program whose standard output is closed would write what it prints
 /// into a file that had its number.
 int make_memory() {
@@ -98,6 +99,17 @@ int make_memory() {
   const int beyond_standard_streams = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
   close(made);
   return beyond_standard_streams;
+}
+
+/// How many slots the recorder that started this process wants it to have.
+std::uint64_t wanted_slots() {
+  const char* const variable = std::getenv(capture::buffer_variable);
+  const std::string_view text = variable != nullptr ? variable : "";
+  std::uint64_t bytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  if (bytes == 0) return ring::slot_count;
+  return std::bit_ceil(
+      std::clamp(bytes / ring::slot_size, ring::least_slot_count, ring::most_slot_count));
 }
 
 /// Makes the ring of this process, in memory that cannot shrink while a recorder has it mapped.
@@ -111,24 +123,31 @@ ring::Header* make_ring() {
   ring_memory.device = status.st_dev;
   ring_memory.inode = status.st_ino;
   void* place = MAP_FAILED;
-  if (ftruncate(ring_memory.descriptor, ring::memory_size) == 0 &&
+  ring_slots = wanted_slots();
+  const std::size_t size = ring::memory_size(ring_slots);
+  if (ftruncate(ring_memory.descriptor, static_cast<off_t>(size)) == 0 &&
       fcntl(ring_memory.descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0) {
-    place = mmap(nullptr, ring::memory_size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    // As a whole: later, the program may have closed the descriptor.
+    place = mmap(nullptr, size, PROT_NONE, MAP_SHARED, ring_memory.descriptor, 0);
   }
-  if (place == MAP_FAILED || !map(static_cast<std::byte*>(place), 0, ring::log_offset)) {
+  if (place == MAP_FAILED ||
+      mprotect(place, ring::log_offset(ring_slots), PROT_READ | PROT_WRITE) != 0) {
     if (place != MAP_FAILED) {
-      munmap(place, ring::memory_size);
+      munmap(place, size);
     }
     ring_memory.close_ours();
+    ring_slots = ring::slot_count;
     return nullptr;
   }
-  log_mapped = 0;
+  log_usable = 0;
   auto* header = new (place) ring::Header;
   header->version = ring::version;
   header->gid_size = TAKT_GID_SIZE;
   header->fingerprint = tracepoints::fingerprint();
   header->process = static_cast<std::uint32_t>(getpid());
+  header->lttng = loaded_lttng() != nullptr ? ring::LttngIs::present : ring::LttngIs::absent;
   header->available = available_events();
+  hand_on_selection(*header);
   header->magic = ring::magic;
   return header;
 }
@@ -146,23 +165,11 @@ void open_ring(Waiting waiting, std::uint64_t inherited) {
       made->enabled = inherited;
     }
     process_ring = made;
+    load_lttng_when_asked(&made->lttng_asked, &made->lttng);
   }
   if (!pass_gate(ring_memory.descriptor, waiting) && made != nullptr && inherited != 0) {
     made->enabled = 0;
     made->inherited = 0;
-  }
-}
-
-/// A child made by fork has its parent's ring mapped and must not write to it. It gets its own ring
-/// when it has an event to write; most children execute another program before that.
-void leave_parents_ring() {
-  ring::Header* parents = process_ring;
-  if (parents != &unread_ring) {
-    unread_ring.enabled = parents->enabled.load();
-    process_ring = &unread_ring;
-    munmap(parents, ring::memory_size);
-    ring_memory.close_ours();
-    ++ring_generation;
   }
 }
 
@@ -177,16 +184,16 @@ std::atomic<std::uint64_t> ring_generation = 1;
 thread_local constinit ThreadState this_thread;
 
 bool reach_into_log(std::size_t end) {
-  if (end <= log_mapped) {
+  if (end <= log_usable) {
     return true;
   }
   const auto wanted = (end + log_piece - 1) / log_piece * log_piece;
-  auto* place = reinterpret_cast<std::byte*>(process_ring.load());
-  if (wanted > ring::log_capacity || !ring_memory.is_ours() ||
-      !map(place, ring::log_offset + log_mapped, wanted - log_mapped)) {
+  auto* log = reinterpret_cast<std::byte*>(process_ring.load()) + ring::log_offset(ring_slots);
+  if (wanted > ring::log_capacity ||
+      mprotect(log + log_usable, wanted - log_usable, PROT_READ | PROT_WRITE) != 0) {
     return false;
   }
-  log_mapped = wanted;
+  log_usable = wanted;
   return true;
 }
 
@@ -201,11 +208,22 @@ ObjectEntry::~ObjectEntry() {
   }
 }
 
+std::uint64_t slots_of_ring() { return ring_slots; }
+
+void note_logged_object() {
+  if (selects || ring_in_use().selection != selection_in_force) update_selection_locked();
+}
+
+void update_selection() {
+  // A signal handler that interrupts an introduction goes by what was decided before.
+  if (const Introduction lock; lock) update_selection_locked();
+}
+
 void introduce_thread() {
   const auto thread = static_cast<std::uint32_t>(gettid());
   const Introduction lock;
   if (!lock) {  // in a signal handler; this identity is for one event alone
-    this_thread.writer = {thread, static_cast<std::uint8_t>(ring::thread_count)};
+    this_thread.writer = {thread, static_cast<std::uint8_t>(ring::thread_count), ring_slots};
     return;
   }
   if (process_ring == &unread_ring && opened_for_generation != ring_generation) {
@@ -219,30 +237,38 @@ void introduce_thread() {
     pthread_getname_np(pthread_self(), introduction.name.data(), introduction.name.size());
     introduction.id = thread;
   }
-  this_thread.writer = {thread, static_cast<std::uint8_t>(entry)};
+  this_thread.writer = {thread, static_cast<std::uint8_t>(entry), ring_slots};
   this_thread.ring_generation = ring_generation;
 }
 
-namespace {
-
-/// Runs when the library is loaded: after LTTng's own start, as that library is loaded before this
-/// one, and before the program's code.
-__attribute__((constructor)) void start() {
-  const auto unlock = [] {
-    if (locked_for_fork) {
-      unlock_introductions();
-    }
-  };
-  pthread_atfork([] { locked_for_fork = lock_introductions(); }, unlock,
-                 [] {
-                   leave_parents_ring();
-                   if (locked_for_fork) {
-                     unlock_introductions();
-                   }
-                 });
-  open_ring(Waiting::until_admitted, 0);
+void open_ring_of_process() {
+  const Introduction lock;
+  // A signal handler that interrupted the start has made it otherwise.
+  if (lock && process_ring == &unread_ring) {
+    open_ring(Waiting::until_admitted, 0);
+  }
 }
 
-}  // namespace
+void lock_ring_for_fork() { locked_for_fork = lock_introductions(); }
+
+void unlock_ring_after_fork() {
+  if (locked_for_fork) {
+    unlock_introductions();
+  }
+}
+
+void leave_parents_ring() {
+  ring::Header* parents = process_ring;
+  if (parents != &unread_ring) {
+    unread_ring.enabled = parents->enabled.load();
+    unread_ring.selection = parents->selection.load();
+    process_ring = &unread_ring;
+    load_lttng_when_asked(nullptr, nullptr);
+    munmap(parents, ring::memory_size(ring_slots));
+    ring_slots = ring::slot_count;
+    ring_memory.close_ours();
+    ++ring_generation;
+  }
+}
 
 }  // namespace takt::tracetools

@@ -9,7 +9,7 @@
 #include "takt/capture/ring/writer.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
 
-/// This process's ring: made when the library is loaded, written while a recorder asks for events.
+/// This process's ring: made by its first event, written while a recorder asks for events.
 namespace takt::tracetools {
 
 using tracepoints::EventType;
@@ -17,6 +17,9 @@ using tracepoints::EventType;
 /// The ring in use. Until the ring of this process has been made, or if it cannot be made, this is
 /// a ring that nobody reads.
 extern std::atomic<capture::ring::Header*> process_ring;
+
+/// How many slots the ring in use has.
+std::uint64_t slots_of_ring();
 
 /// Changes when `process_ring` does: threads then introduce themselves anew.
 extern std::atomic<std::uint64_t> ring_generation;
@@ -29,6 +32,17 @@ struct ThreadState {
 // Read for every event, so it has the TLS model that needs no function call.
 extern thread_local constinit ThreadState this_thread __attribute__((tls_model("initial-exec")));
 
+/// Makes the ring of this process, and hands it to a recorder if one waits for it.
+void open_ring_of_process();
+
+/// A fork finds no thread at an introduction. Each lock is followed by an unlock, in the child too.
+void lock_ring_for_fork();
+void unlock_ring_after_fork();
+
+/// A child made by fork has its parent's ring mapped and must not write to it. It gets its own ring
+/// when it has an event to write; most children execute another program before that.
+void leave_parents_ring();
+
 /// Mask of the events that this library has functions for.
 std::uint64_t available_events();
 
@@ -38,6 +52,10 @@ void introduce_thread();
 /// Makes the object log's memory usable up to byte `end`; false if that is impossible. Only the
 /// thread that writes the log may call it.
 bool reach_into_log(std::size_t end);
+
+/// After an event that was put into the object log, by the thread that did it: the selection goes
+/// by what is in the log (left_out.hpp).
+void note_logged_object();
 
 /// The ring in use. A relaxed load is enough: every processor reads what a pointer points to after
 /// the pointer itself, so the caller sees all that was written before the ring came into use.
@@ -83,6 +101,7 @@ class ObjectEntry {
     } else if (has_log_) {
       capture::ring::log(ring, this_thread.writer, name_, written ? recording : 0, reach_into_log,
                          number, fields...);
+      note_logged_object();
     }
   }
 

@@ -23,10 +23,10 @@
 #include <string>
 #include <vector>
 
-#include "ctf/storage.hpp"
 #include "ring/objects.hpp"
 #include "takt/capture/ring/layout.hpp"
 #include "takt/capture/ring/writer.hpp"
+#include "takt/ctf/storage.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
 #include "wait_for_work.hpp"
 
@@ -43,7 +43,7 @@ void give(const Descriptor& ring, pid_t process) {
 /// Memory of a ring that says it belongs to `process`.
 Descriptor ring_that_names(pid_t process) {
   Descriptor memory(memfd_create(memory_name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(memory_size)), 0);
+  EXPECT_EQ(ftruncate(memory.get(), static_cast<off_t>(memory_size())), 0);
   give(memory, process);
   return memory;
 }
@@ -130,7 +130,7 @@ class Mapped {
  public:
   explicit Mapped(const Descriptor& memory)
       : ring_(static_cast<Header*>(
-            mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0))) {
+            mmap(nullptr, memory_size(), PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0))) {
     EXPECT_EQ(fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
     ring_->version = version;
     ring_->gid_size = 16;
@@ -139,7 +139,7 @@ class Mapped {
   }
   Mapped(const Mapped&) = delete;
   Mapped& operator=(const Mapped&) = delete;
-  ~Mapped() { munmap(ring_, memory_size); }
+  ~Mapped() { munmap(ring_, memory_size()); }
 
   Header& ring() { return *ring_; }
   void log_object(std::uint8_t event) {
@@ -162,7 +162,7 @@ TEST(Discovery, SaysWhatAnObjectLogHasLost) {
   Heads storage;
   const auto mapping = Mapping::of(memory.get());
   ASSERT_TRUE(mapping) << mapping.error().message;
-  auto trace = ctf::ProcessTrace::create(storage, "objects", "test", getpid(), 0, 16);
+  auto trace = ProcessTrace::create(storage, "objects", "test", getpid(), 0, 16);
   ASSERT_TRUE(trace);
   const Losses losses = append_objects(*mapping, ~std::uint64_t{}, 0, now(), **trace);
   EXPECT_EQ(losses.discarded_events, 3U);

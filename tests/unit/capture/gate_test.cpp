@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <iterator>
@@ -62,8 +65,8 @@ TEST(Gate, AdmitsAProcessBeforeItContinues) {
   close(through[1]);
 }
 
-/// Sends a greeting with so many copies of a descriptor.
-void send(int gate, int descriptor, std::size_t count) {
+/// Sends a greeting with so many copies of a descriptor. False: the gate has closed the connection.
+bool send(int gate, int descriptor, std::size_t count) {
   char greeting = 0;
   iovec text{&greeting, 1};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(2 * sizeof(int))> control{};
@@ -79,7 +82,7 @@ void send(int gate, int descriptor, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     std::memcpy(CMSG_DATA(header) + i * sizeof(int), &descriptor, sizeof(int));
   }
-  ASSERT_EQ(sendmsg(gate, &message, 0), 1);
+  return sendmsg(gate, &message, MSG_NOSIGNAL) == 1;
 }
 
 std::ptrdiff_t open_descriptors() {
@@ -103,7 +106,7 @@ TEST(Gate, KeepsNoDescriptorThatItDidNotAskFor) {
   const auto before = open_descriptors();
   for (const std::size_t count : {2U, 1U, 2U}) {
     const int peer = connected((*gate)->address());
-    send(peer, STDIN_FILENO, count);
+    EXPECT_TRUE(send(peer, STDIN_FILENO, count));
     char nothing = 0;
     EXPECT_EQ(read(peer, &nothing, 1), 0);
     close(peer);
@@ -216,7 +219,7 @@ TEST(Gate, SaysOfAProcessFromOutsideThatItHasNoNumberHere) {
   close(said[0]);
   if (length > 0) {
     const int peer = connected({address.data(), static_cast<std::size_t>(length)});
-    send(peer, STDIN_FILENO, 1);
+    EXPECT_TRUE(send(peer, STDIN_FILENO, 1));
     char nothing = 0;
     EXPECT_EQ(read(peer, &nothing, 1), 0);
     close(peer);
@@ -226,6 +229,80 @@ TEST(Gate, SaysOfAProcessFromOutsideThatItHasNoNumberHere) {
   if (length <= 0) {
     GTEST_SKIP() << "this user gets no namespace of processes";
   }
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+/// Connects by the gate's name and waits until it is let through or sent away.
+void pass_by_name(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+  const int gate = socket(AF_UNIX, SOCK_STREAM, 0);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + path.size());
+  if (connect(gate, reinterpret_cast<const sockaddr*>(&address), size) != 0) _exit(3);
+  send(gate, STDIN_FILENO, 1);  // who is sent away may be so before this
+  char nothing = 0;
+  if (read(gate, &nothing, 1) > 0) _exit(4);  // who is sent away sees a reset
+}
+
+/// A child of another user, and a stranger: the gate is in a process beside him.
+TEST(Gate, IsFoundByNameByThoseThatItStartedAlone) {
+  if (geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
+  for (const bool is_child : {true, false}) {
+    std::array<int, 2> address{};
+    std::array<int, 2> tried{};
+    ASSERT_EQ(pipe(address.data()), 0);
+    ASSERT_EQ(pipe(tried.data()), 0);
+    const auto visit = [&] {
+      std::array<char, 200> path{};
+      const ssize_t length = read(address[0], path.data(), path.size());
+      if (length <= 0 || setuid(65534) != 0) _exit(2);
+      pass_by_name({path.data(), static_cast<std::size_t>(length)});
+      _exit(write(tried[1], "", 1) == 1 ? 0 : 5);
+    };
+    const pid_t recorder = fork();
+    if (recorder == 0) {
+      std::atomic<int> admitted = 0;
+      const auto gate = Gate::open([&](pid_t, const Descriptor&) { ++admitted; });
+      const pid_t child = is_child ? fork() : 0;
+      if (is_child && child == 0) visit();
+      const std::string path = gate ? (*gate)->address() : "";
+      char done = 0;
+      close(tried[1]);
+      if (write(address[1], path.data(), path.size()) < 1 || read(tried[0], &done, 1) != 1)
+        _exit(1);
+      _exit(admitted == (is_child ? 1 : 0) ? 0 : 6);
+    }
+    const pid_t stranger = is_child ? -1 : fork();
+    if (stranger == 0) visit();
+    int status = 0;
+    if (stranger > 0) {
+      waitpid(stranger, &status, 0);
+      EXPECT_EQ(WEXITSTATUS(status), 0);
+    }
+    waitpid(recorder, &status, 0);
+    EXPECT_EQ(WEXITSTATUS(status), 0) << (is_child ? "child" : "stranger");
+    for (const int end : {address[0], address[1], tried[0], tried[1]}) close(end);
+  }
+}
+
+TEST(Gate, OfAUserIsNotKeptOutByAPlantedDirectory) {
+  if (geteuid() != 0) GTEST_SKIP() << "a /tmp of its own needs root";
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool ready = unshare(CLONE_NEWNS) == 0 &&
+                       mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                       mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 &&
+                       mount("none", "/run", "tmpfs", 0, nullptr) == 0 &&
+                       mkdir("/tmp/takt-0", 0777) == 0 && chown("/tmp/takt-0", 65534, 65534) == 0;
+    if (!ready) _exit(77);
+    const auto gate = Gate::open_for_user([](pid_t, const Descriptor&) {});
+    const auto second = Gate::open_for_user([](pid_t, const Descriptor&) {});
+    _exit(gate && !second ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "this user may mount nothing";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 

@@ -18,10 +18,10 @@
 #include <string>
 #include <thread>
 
-#include "ctf/storage.hpp"
 #include "refused_call.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
+#include "takt/ctf/storage.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
 #include "wait_for_work.hpp"
 
@@ -34,9 +34,10 @@ class Traced {
  public:
   explicit Traced(const std::map<std::string, std::string>& environment)
       : memory_(memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    EXPECT_EQ(ftruncate(memory_.get(), memory_size), 0);
+    EXPECT_EQ(ftruncate(memory_.get(), memory_size()), 0);
     EXPECT_EQ(fcntl(memory_.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+    void* mapped =
+        mmap(nullptr, memory_size(), PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
     ring_ = static_cast<Header*>(mapped);
     ring_->version = version;
     ring_->gid_size = 16;
@@ -48,7 +49,7 @@ class Traced {
   }
   Traced(const Traced&) = delete;
   Traced& operator=(const Traced&) = delete;
-  ~Traced() { munmap(ring_, memory_size); }
+  ~Traced() { munmap(ring_, memory_size()); }
 
   Header& ring() { return *ring_; }
 
@@ -107,7 +108,7 @@ TEST(Recorder, ReadsWhatLiesBehindAnEventThatIsNotCompleteAtTheEnd) {
   Traced process((*recorder)->environment());
   write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
   std::uint64_t stopped = 0;
-  ASSERT_TRUE(claim(process.ring(), 1, stopped));  // by a thread that does not go on
+  ASSERT_TRUE(claim(process.ring(), slot_count, 1, stopped));  // by a thread that does not go on
   write(process.ring(), {2, 0}, wait_for_work, std::int64_t{2});
   const auto losses = (*recorder)->stop();
   ASSERT_TRUE(losses);

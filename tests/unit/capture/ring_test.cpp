@@ -14,7 +14,9 @@
 #include <thread>
 #include <vector>
 
+#include "ring/held_selection.hpp"
 #include "takt/capture/ring/reader.hpp"
+#include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "wait_for_work.hpp"
 
@@ -27,10 +29,11 @@ constexpr auto register_callback =
 /// The memory of a traced process, made as libtracetools.so makes it.
 class Process {
  public:
-  Process() : memory_(memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    EXPECT_EQ(ftruncate(memory_, memory_size), 0);
+  explicit Process(std::uint64_t slots = slot_count)
+      : memory_(memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)), size_(memory_size(slots)) {
+    EXPECT_EQ(ftruncate(memory_, static_cast<off_t>(size_)), 0);
     EXPECT_EQ(fcntl(memory_, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-    void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
+    void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, memory_, 0);
     ring_ = static_cast<Header*>(mapped);
     ring_->version = version;
     ring_->gid_size = 16;
@@ -40,7 +43,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
   ~Process() {
-    munmap(ring_, memory_size);
+    munmap(ring_, size_);
     close(memory_);
   }
 
@@ -56,6 +59,7 @@ class Process {
 
  private:
   int memory_;
+  std::size_t size_;
   Header* ring_;
 };
 
@@ -123,6 +127,144 @@ TEST(Ring, CountsWhatItDropsExactly) {
   const auto event = reader->next();
   ASSERT_TRUE(event);
   EXPECT_EQ(number_in(*event), -1);
+}
+
+TEST(Ring, HasAsManySlotsAsItsMemoryHasRoomFor) {
+  for (const std::uint64_t slots : {least_slot_count, 4 * slot_count}) {
+    Process process(slots);
+    const auto reader = process.read();
+    const Writer writer{1, 0, slots};
+    for (int round = 0; round < 3; ++round) {
+      for (std::uint64_t i = 0; i < slots; ++i) {
+        write(process.ring(), writer, wait_for_work, static_cast<std::int64_t>(i));
+      }
+      ASSERT_EQ(reader->dropped(0), static_cast<std::uint64_t>(round));
+      write(process.ring(), writer, wait_for_work, std::int64_t{-1});
+      ASSERT_EQ(reader->dropped(0), static_cast<std::uint64_t>(round + 1));
+      for (std::uint64_t i = 0; i < slots; ++i) {
+        auto event = reader->next();
+        const bool is_next_turn = !event && i % slot_count == 0;
+        if (is_next_turn) event = reader->next();
+        ASSERT_TRUE(event);
+        ASSERT_EQ(number_in(*event), static_cast<std::int64_t>(i));
+      }
+      ASSERT_FALSE(reader->next());
+    }
+    const auto reach = [](std::size_t) { return true; };
+    log(process.ring(), writer, {}, 0, reach, wait_for_work, std::int64_t{7});
+    const auto object = reader->next_object();
+    ASSERT_TRUE(object);
+    EXPECT_EQ(number_in(*object), 7);
+  }
+  for (const std::uint64_t slots : {slot_count + 1, least_slot_count / 2, 3 * slot_count}) {
+    EXPECT_FALSE(Reader::attach(Process(slots).memory(), 1, 0)) << slots;
+  }
+}
+
+/// Other rings wait for its turn's end, and a process chooses how large its memory is.
+TEST(Ring, TakesNoLongerTurnsHoweverLargeItIs) {
+  Process process(4 * slot_count);
+  const Writer writer{1, 0, 4 * slot_count};
+  const auto fill = [&] {
+    for (std::uint64_t i = 0; i < 4 * slot_count; ++i) {
+      write(process.ring(), writer, wait_for_work, static_cast<std::int64_t>(i));
+    }
+  };
+  auto reader = process.read();
+  fill();
+  const auto turn = [&reader] {
+    std::uint64_t events = 0;
+    while (reader->next()) ++events;
+    return events;
+  };
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(turn(), slot_count);
+  EXPECT_EQ(turn(), 0U);
+  fill();
+  reader.reset();
+  reader = process.read();  // what is older than a reader is passed over, turns or not
+  EXPECT_EQ(turn(), 0U);
+  EXPECT_EQ(reader->malformed(), 0U);
+}
+
+TEST(Ring, HasTheSelectionOfItsReader) {
+  Process process;
+  const Selection wanted{{"/scan", "/camera/*"}, {"planner:/tf*"}};
+  { const auto reader = Reader::attach(process.memory(), 1, 0, selection_text(wanted)).value(); }
+  const std::uint32_t number = process.ring().selection;
+  EXPECT_NE(number, 0U);
+  const Selection read = selection_of(selection_text(process.ring()));
+  EXPECT_EQ(read.include, wanted.include);
+  EXPECT_EQ(read.exclude, wanted.exclude);
+  { const auto same = Reader::attach(process.memory(), 1, 0, selection_text(wanted)).value(); }
+  EXPECT_EQ(process.ring().selection, number) << "nothing is to be decided anew";
+  { const auto everything = Reader::attach(process.memory(), 1, 0).value(); }
+  EXPECT_NE(process.ring().selection, number);
+  EXPECT_TRUE(selection_of(selection_text(process.ring())).is_everything());
+  process.ring().patterns_size = ~0U;  // by a process that scribbles
+  EXPECT_EQ(selection_text(process.ring()).size(), patterns_limit);
+}
+
+TEST(Ring, HasTheSelectionOfARecorderThatDoesNotReadItAsLongAsThatRecords) {
+  Process process;
+  const std::string wanted = selection_text(Selection{{}, {"/scan"}});
+  auto held = HeldSelection::put(process.memory(), wanted);
+  ASSERT_TRUE(held);
+  EXPECT_EQ(selection_text(process.ring()), wanted);
+  EXPECT_FALSE(Reader::attach(process.memory(), 1, 0)) << "whose selection would be another";
+  EXPECT_FALSE(HeldSelection::put(process.memory(), ""));
+  EXPECT_EQ(selection_text(process.ring()), wanted);
+  held.reset();
+  EXPECT_EQ(selection_text(process.ring()), "");
+  const auto reader = Reader::attach(process.memory(), 1, 0, wanted);
+  ASSERT_TRUE(reader);
+  EXPECT_FALSE(HeldSelection::put(process.memory(), ""));
+  EXPECT_EQ(selection_text(process.ring()), wanted);
+}
+
+/// A selection of which half is there would leave out what nobody wanted left out.
+TEST(Ring, HasEverythingWhileASelectionIsNotComplete) {
+  Process process;
+  const std::string wanted = selection_text(Selection{{}, {"/scan", "/camera"}});
+  put_selection(process.ring(), wanted);
+  const std::uint32_t former = process.ring().selection;
+  process.ring().selection = former + 1;  // as who changes it has it, and who was killed leaves it
+  EXPECT_EQ(selection_text(process.ring()), "");
+  put_selection(process.ring(), wanted);
+  EXPECT_EQ(selection_text(process.ring()), wanted);
+  EXPECT_EQ(process.ring().selection, former + 2) << "a process decides anew";
+}
+
+TEST(Ring, IsReadWithAWholeSelectionOrNoneWhoeverChangesIt) {
+  Process process;
+  const std::string first = selection_text(Selection{{std::string(2000, 'a')}, {}});
+  const std::string second = selection_text(Selection{{}, {std::string(3000, 'b')}});
+  const std::jthread writer([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      put_selection(process.ring(), first);
+      put_selection(process.ring(), second);
+    }
+  });
+  int whole = 0;
+  for (int looks = 0; looks < 20000 || whole == 0; ++looks) {
+    const std::string text = selection_text(process.ring());
+    ASSERT_TRUE(text.empty() || text == first || text == second);
+    whole += text.empty() ? 0 : 1;
+  }
+}
+
+/// It writes any number there.
+TEST(Ring, AProcessThatScribblesHasLostNoMoreThanItCanHaveEmitted) {
+  Process process;
+  const std::uint64_t begin = now();
+  const auto reader = process.read();
+  for (Thread& thread : process.ring().thread_table) thread.dropped = ~std::uint64_t{0};
+  process.ring().log_dropped = ~std::uint64_t{0};
+  const std::uint64_t lost = reader->dropped_by_all();
+  const std::uint64_t nanoseconds = now() - begin;
+  const auto processors = static_cast<std::uint64_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  EXPECT_GT(lost, 0U);
+  EXPECT_LE(lost, nanoseconds * processors);
+  EXPECT_LE(reader->dropped_objects(), 1U << 24);
 }
 
 /// ros-llama fact 18: whoever writes to a full ring goes on at once. The document has the writer
@@ -193,9 +335,9 @@ TEST(Ring, PassesOverWhatAKilledProcessLeftIncomplete) {
   const auto reader = process.read();
   write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
   std::uint64_t claimed = 0;
-  ASSERT_TRUE(claim(process.ring(), 3, claimed));  // and then the process was killed
+  ASSERT_TRUE(claim(process.ring(), slot_count, 3, claimed));  // and then the process was killed
   write(process.ring(), {2, 0}, wait_for_work, std::int64_t{2});
-  ASSERT_TRUE(claim(process.ring(), 1, claimed));
+  ASSERT_TRUE(claim(process.ring(), slot_count, 1, claimed));
 
   EXPECT_EQ(number_in(*reader->next()), 1);
   EXPECT_FALSE(reader->next());
@@ -211,7 +353,7 @@ TEST(Ring, KeepsTheSlotsOfAThreadThatMayCompleteItsEvent) {
   Process process;
   auto reader = process.read();
   std::uint64_t stopped = 0;
-  ASSERT_TRUE(claim(process.ring(), 1, stopped));
+  ASSERT_TRUE(claim(process.ring(), slot_count, 1, stopped));
   write(process.ring(), {2, 0}, wait_for_work, std::int64_t{2});
   ASSERT_FALSE(reader->next());
   ASSERT_TRUE(reader->pass_incomplete());
@@ -293,7 +435,7 @@ TEST(Ring, NothingThatIsHandedOverIsBeforeTheRecording) {
 TEST(Ring, RefusesOtherMemory) {
   const int small = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   EXPECT_FALSE(Reader::attach(small, 1, 0));
-  ASSERT_EQ(ftruncate(small, memory_size), 0);
+  ASSERT_EQ(ftruncate(small, memory_size()), 0);
   EXPECT_FALSE(Reader::attach(small, 1, 0)) << "it could shrink under the reader";
   ASSERT_EQ(fcntl(small, F_ADD_SEALS, F_SEAL_SHRINK), 0);
   EXPECT_FALSE(Reader::attach(small, 1, 0)) << "it is not a ring";
@@ -303,6 +445,17 @@ TEST(Ring, RefusesOtherMemory) {
   Process process;
   process.ring().fingerprint ^= 1;
   EXPECT_FALSE(Reader::attach(process.memory(), 1, 0));
+}
+
+/// Its memory may have another size.
+TEST(Ring, OfAnotherVersionIsCalledSo) {
+  for (const std::uint64_t slots : {slot_count, slot_count + 1}) {
+    Process process(slots);
+    process.ring().version = version - 1;
+    const auto reader = Reader::attach(process.memory(), 1, 0);
+    ASSERT_FALSE(reader);
+    EXPECT_THAT(reader.error().message, testing::HasSubstr("of another version of Takt"));
+  }
 }
 
 /// Writes complete records that make no sense, as fast as they are read.
@@ -390,7 +543,7 @@ TEST(Ring, ReadsNoObjectBeyondTheLogsMemory) {
   process.ring().log_size = UINT64_MAX;
   // Entries without a payload as far as the memory goes, and a last one that says it has one.
   constexpr std::size_t entries = log_capacity / sizeof(LogEntry);
-  auto* log = reinterpret_cast<LogEntry*>(process.bytes() + log_offset);
+  auto* log = reinterpret_cast<LogEntry*>(process.bytes() + log_offset());
   log[entries - 1].size = UINT16_MAX;
   EXPECT_FALSE(reader->next_object());
   EXPECT_EQ(reader->malformed(), entries);

@@ -22,5 +22,23 @@ TEST(ThreadClock, CountsWorkAndNotSleep) {
   EXPECT_GE(monotonic_now() - began, slept_wall + std::chrono::milliseconds(4));
 }
 
+TEST(ThreadClock, TellsAStepOfTheClockFromItsReadingsBeingLate) {
+  using std::chrono::hours;
+  using std::chrono::milliseconds;
+  const Instant start{hours(1)};
+  ClockSteps clock;
+  EXPECT_FALSE(clock.has_stepped(start, hours(9000), start));
+  // Exact readings, then some during which the thread had no processor for 5 ms.
+  EXPECT_FALSE(clock.has_stepped(start + hours(1), hours(9001), start + hours(1)));
+  EXPECT_FALSE(clock.has_stepped(start + hours(2), hours(9002) + milliseconds(2),
+                                 start + hours(2) + milliseconds(5)));
+  EXPECT_FALSE(clock.has_stepped(start + hours(3), hours(9003), start + hours(3)));
+  // Back by a millisecond, once; then ahead again.
+  const Duration behind = hours(9004) - milliseconds(1);
+  EXPECT_TRUE(clock.has_stepped(start + hours(4), behind, start + hours(4)));
+  EXPECT_FALSE(clock.has_stepped(start + hours(5), behind + hours(1), start + hours(5)));
+  EXPECT_TRUE(clock.has_stepped(start + hours(6), hours(9006), start + hours(6)));
+}
+
 }  // namespace
 }  // namespace takt::linux_os

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "../ctf/tracepoints.hpp"
 #include "../host.hpp"
+#include "takt/ctf/event_classes.hpp"
 #include "takt/tracepoints/events.hpp"
 
 namespace takt::capture::ebpf {
@@ -23,7 +23,8 @@ std::vector<ctf::EventClass> event_classes() {
   std::vector<ctf::EventClass> classes;
   for (const auto type :
        {EventType::sched_switch, EventType::sched_wakeup, EventType::sched_wakeup_new,
-        EventType::sched_process_fork, EventType::sched_process_exit}) {
+        EventType::sched_process_fork, EventType::sched_process_exit, EventType::page_fault_user,
+        EventType::thread_scheduling}) {
     classes.push_back(ctf::event_class(type, 0));
   }
   return classes;
@@ -56,7 +57,8 @@ tracepoints::SchedWakeup wakeup(const takt_sched& event) {
 
 Result<std::unique_ptr<KernelTrace>> KernelTrace::create(ctf::Storage& storage) {
   return ctf::Trace::create(storage, "kernel",
-                            {{{"domain", ctf::literal("kernel")},
+                            {monotonic_clock(),
+                             {{"domain", ctf::literal("kernel")},
                               {"tracer_name", ctf::literal("takt-ebpf")},
                               {"tracer_major", "1"},
                               {"tracer_minor", "0"},
@@ -111,7 +113,46 @@ void KernelTrace::append(const takt_sched& event) {
              tracepoints::SchedProcessExit{
                  .comm = name_of(first), .tid = first.thread, .prio = first.priority});
       break;
+    case TAKT_SCHED_PAGE_FAULT:
+      append(EventType::page_fault_user,
+             tracepoints::PageFaultUser{.tid = first.thread,
+                                        .address = static_cast<std::uint64_t>(event.state),
+                                        .ip = event.place});
+      break;
   }
+}
+
+void KernelTrace::note(int thread, std::uint64_t time) {
+  if (scheduling_.contains(thread)) return;
+  const auto found = scheduling_of(thread);
+  scheduling_.emplace(thread, found.value_or(Scheduling{}));  // one that has ended is gone soon
+  if (found) tell(thread, time, *found);
+}
+
+void KernelTrace::look_at_threads(std::uint64_t time) {
+  for (auto known = scheduling_.begin(); known != scheduling_.end();) {
+    const auto found = scheduling_of(known->first);
+    if (!found) {
+      known = scheduling_.erase(known);
+      continue;
+    }
+    if (*found != known->second) tell(known->first, time, *found);
+    (known++)->second = *found;
+  }
+}
+
+void KernelTrace::tell(int thread, std::uint64_t time, const Scheduling& scheduling) {
+  if (!threads_) threads_ = trace_->open_stream("threads", ctf::Kept::while_room);
+  std::vector<std::byte> context;
+  put(context, std::int32_t{0});  // whichever processor
+  std::vector<std::byte> fields;
+  put(fields, std::int32_t{thread});
+  put(fields, std::int32_t{scheduling.policy});
+  put(fields, std::int32_t{scheduling.priority});
+  const auto cores =
+      std::as_bytes(std::span(scheduling.cores.c_str(), scheduling.cores.size() + 1));
+  fields.insert(fields.end(), cores.begin(), cores.end());
+  threads_->append(time, static_cast<std::uint16_t>(EventType::thread_scheduling), context, fields);
 }
 
 void KernelTrace::set_discarded(std::uint64_t count) {
@@ -132,10 +173,11 @@ void KernelTrace::flush() {
   for (auto& [number, stream] : processors_) {
     stream->flush();
   }
+  if (threads_) threads_->flush();
 }
 
 std::uint64_t KernelTrace::unwritten() const {
-  std::uint64_t events = 0;
+  std::uint64_t events = threads_ ? threads_->unwritten() : 0;
   for (const auto& [number, stream] : processors_) {
     events += stream->unwritten();
   }

@@ -7,12 +7,12 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
 
+#include "../kernel_file.hpp"
 #include "../process.hpp"
 #include "../regular_file.hpp"
 
@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A process can make its list of mappings, and what it calls a library, as long as it likes.
-constexpr std::size_t maps_limit = std::size_t{64} << 20;
+// A process can make what it calls a library as long as it likes.
 constexpr off_t library_limit = off_t{256} << 20;
 constexpr std::size_t package_limit = std::size_t{1} << 20;
 
@@ -75,9 +74,8 @@ struct Mapped {
 };
 
 std::optional<Mapped> mapped_library(pid_t process, std::string_view name) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  std::size_t read = 0;
-  for (std::string line; read < maps_limit && std::getline(maps, line); read += line.size()) {
+  std::istringstream maps(read_kernel_file(fmt::format("/proc/{}/maps", process)));
+  for (std::string line; std::getline(maps, line);) {
     const auto slash = line.rfind('/');
     if (slash != std::string::npos && std::string_view(line).substr(slash + 1).starts_with(name)) {
       constexpr std::string_view replaced = " (deleted)";
@@ -120,6 +118,10 @@ void for_each_user(std::string_view name,
 fs::path Library::opened() const { return fmt::format("/proc/self/fd/{}", file.get()); }
 
 bool is_brought_along(const Library& library) { return library.root.native() != own_root; }
+
+bool uses_library(pid_t process, std::string_view name) {
+  return mapped_library(process, name).has_value();
+}
 
 std::map<pid_t, std::optional<FileIdentity>> processes_with(std::string_view name) {
   std::map<pid_t, std::optional<FileIdentity>> processes;

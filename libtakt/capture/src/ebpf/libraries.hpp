@@ -39,6 +39,12 @@ struct Library {
 /// the library's file; none: it cannot be opened.
 [[nodiscard]] std::map<pid_t, std::optional<FileIdentity>> processes_with(std::string_view name);
 
+/// What only rclpy's programs have mapped, by the beginning of its name.
+inline constexpr std::string_view rclpy = "_rclpy_pybind11";
+
+/// Whether a process has mapped a file whose name begins with `name`. False if nobody may know.
+[[nodiscard]] bool uses_library(pid_t process, std::string_view name);
+
 /// Calls `use` once with each library of this name that programs use, or that a program started
 /// here and now would use: that one is the first. One at a time is open. `running`: look at what
 /// runs, too; otherwise only if nothing is found that a new program would use. An error of `use`

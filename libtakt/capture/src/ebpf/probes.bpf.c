@@ -21,6 +21,20 @@ char LICENSE[] SEC("license") = "GPL";
 struct thread_info {
   unsigned int cpu;
 } __attribute__((preserve_access_index));
+struct ns_common {
+  unsigned int inum;
+} __attribute__((preserve_access_index));
+struct pid_namespace {
+  struct ns_common ns;
+} __attribute__((preserve_access_index));
+struct upid {
+  int nr;
+  struct pid_namespace* ns;
+} __attribute__((preserve_access_index));
+struct pid {
+  unsigned int level;
+  struct upid numbers[1];
+} __attribute__((preserve_access_index));
 struct task_struct {
   struct thread_info thread_info;
   unsigned int __state;
@@ -29,6 +43,7 @@ struct task_struct {
   int prio;
   char comm[16];
   struct task_struct* group_leader;
+  struct pid* thread_pid;
   unsigned long long start_boottime;
 } __attribute__((preserve_access_index));
 
@@ -43,6 +58,10 @@ enum { DDS_WRITER = 12, GID_SIZE = 16, DDS_BUILT_IN = 0xc0 };
 const volatile bool follows = false;
 const volatile bool only_started = false;
 const volatile bool calls = true;
+// The recorder's namespace of processes, by whose numbers it knows them; 0: the outermost.
+const volatile unsigned int name_space = 0;
+// A namespace has this many around it at most (MAX_PID_NS_LEVEL is 32, which nobody needs).
+enum { NAME_SPACES = 8 };
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -73,6 +92,23 @@ struct {
 
 struct takt_dropped dropped = {};
 
+// A thread's number as the recorder knows it; 0: it is outside of the recorder's namespace.
+static __always_inline unsigned int number_of(const struct task_struct* task) {
+  if (name_space == 0) return BPF_CORE_READ(task, pid);
+  const struct pid* pid = BPF_CORE_READ(task, thread_pid);
+  const unsigned int level = BPF_CORE_READ(pid, level);
+  const char* const numbers = (const char*)pid + bpf_core_field_offset(struct pid, numbers);
+  for (unsigned int i = 1; i <= NAME_SPACES && i <= level; ++i) {
+    const struct upid* number = (const struct upid*)(numbers + i * bpf_core_type_size(struct upid));
+    if (BPF_CORE_READ(number, ns, ns.inum) == name_space) return BPF_CORE_READ(number, nr);
+  }
+  return 0;
+}
+
+static __always_inline unsigned int process_of(const struct task_struct* task) {
+  return name_space == 0 ? BPF_CORE_READ(task, tgid) : number_of(BPF_CORE_READ(task, group_leader));
+}
+
 static __always_inline unsigned int start_of(const struct task_struct* task) {
   return BPF_CORE_READ(task, group_leader, start_boottime) / 10000000;
 }
@@ -83,9 +119,9 @@ static __always_inline const struct takt_process* known(unsigned int process, un
 }
 
 static __always_inline bool is_traced(const struct task_struct* task) {
-  const unsigned int process = BPF_CORE_READ(task, tgid);
+  const unsigned int process = process_of(task);
   const struct takt_process* entry = bpf_map_lookup_elem(&processes, &process);
-  return entry && entry->role == TAKT_TRACED && entry->start == start_of(task);
+  return process && entry && entry->role == TAKT_TRACED && entry->start == start_of(task);
 }
 
 // False: there are too many processes.
@@ -119,6 +155,8 @@ static __always_inline unsigned long long argument(struct pt_regs* ctx, int posi
 struct circumstances {
   unsigned long long time;
   unsigned long long cookie;
+  unsigned int process;
+  unsigned int thread;
   unsigned int start;
 };
 
@@ -126,13 +164,16 @@ struct circumstances {
 static __always_inline bool look_around(struct pt_regs* ctx, struct circumstances* here) {
   here->time = bpf_ktime_get_ns();
   here->cookie = bpf_get_attach_cookie(ctx);
-  here->start = start_of((const struct task_struct*)bpf_get_current_task());
+  const struct task_struct* task = (const struct task_struct*)bpf_get_current_task();
+  here->start = start_of(task);
+  here->process = process_of(task);
+  here->thread = number_of(task);
+  if (!here->process) return false;
   if (!follows) return calls;
-  const unsigned int process = bpf_get_current_pid_tgid() >> 32;
-  const struct takt_process* entry = known(process, here->start);
+  const struct takt_process* entry = known(here->process, here->start);
   if (entry && entry->role == TAKT_TRACED) return calls;
   if (only_started) return false;
-  if (!trace_process(process, here->start)) {
+  if (!trace_process(here->process, here->start)) {
     __sync_fetch_and_add(calls ? &dropped.calls : &dropped.processes, 1);
     return false;
   }
@@ -141,11 +182,10 @@ static __always_inline bool look_around(struct pt_regs* ctx, struct circumstance
 
 static __always_inline void describe(struct takt_call* call, const struct circumstances* here,
                                      unsigned int text_room) {
-  const unsigned long long id = bpf_get_current_pid_tgid();
   call->kind = TAKT_RECORD_CALL;
-  call->process = id >> 32;
+  call->process = here->process;
   call->start = here->start;
-  call->thread = (unsigned int)id;
+  call->thread = here->thread;
   call->event = here->cookie & 0xff;
   call->gid_size = (here->cookie >> 8) & 0xff;
   call->library = (here->cookie >> 16) & 0xff;
@@ -285,15 +325,16 @@ int on_message(struct pt_regs* ctx) {
 
 static __always_inline void describe_task(struct takt_task* record,
                                           const struct task_struct* task) {
-  record->thread = BPF_CORE_READ(task, pid);
-  record->process = BPF_CORE_READ(task, tgid);
+  const int thread = number_of(task);
+  record->thread = thread ? thread : -BPF_CORE_READ(task, pid);
+  record->process = process_of(task);
   record->priority = BPF_CORE_READ(task, prio);
   bpf_core_read_str(record->name, sizeof record->name, &task->comm);
 }
 
 static __always_inline void report(unsigned int event, const struct task_struct* first,
                                    const struct task_struct* second, long long state,
-                                   int target_cpu, unsigned int traced) {
+                                   int target_cpu, unsigned int traced, unsigned long long place) {
   struct takt_sched* sched = bpf_ringbuf_reserve(&sched_records, sizeof *sched, 0);
   if (!sched) {
     __sync_fetch_and_add(&dropped.sched, 1);
@@ -306,6 +347,7 @@ static __always_inline void report(unsigned int event, const struct task_struct*
   sched->target_cpu = target_cpu;
   sched->time = bpf_ktime_get_ns();
   sched->state = state;
+  sched->place = place;
   sched->first_traced = traced & 1;
   sched->second_traced = traced >> 1;
   describe_task(&sched->first, first);
@@ -319,7 +361,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_
   if (traced) {
     // A preempted thread is ready to run whatever it was about to wait for.
     report(TAKT_SCHED_SWITCH, previous, next,
-           preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0, traced);
+           preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0, traced, 0);
   }
   return 0;
 }
@@ -327,28 +369,28 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(on_wakeup, struct task_struct* task) {
   if (is_traced(task))
-    report(TAKT_SCHED_WAKEUP, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1);
+    report(TAKT_SCHED_WAKEUP, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1, 0);
   return 0;
 }
 
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_wakeup_new, struct task_struct* task) {
   if (is_traced(task)) {
-    report(TAKT_SCHED_WAKEUP_NEW, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1);
+    report(TAKT_SCHED_WAKEUP_NEW, task, 0, 0, BPF_CORE_READ(task, thread_info.cpu), 1, 0);
   }
   return 0;
 }
 
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
-  const unsigned int parent_process = BPF_CORE_READ(parent, tgid);
-  const unsigned int child_process = BPF_CORE_READ(child, tgid);
+  const unsigned int parent_process = process_of(parent);
+  const unsigned int child_process = process_of(child);
   const struct takt_process* entry = known(parent_process, start_of(parent));
   if (!entry) return 0;
   if (child_process != parent_process && !trace_process(child_process, start_of(child))) {
     __sync_fetch_and_add(&dropped.processes, 1);
   }
-  if (entry->role == TAKT_TRACED) report(TAKT_SCHED_FORK, parent, child, 0, 0, 1);
+  if (entry->role == TAKT_TRACED) report(TAKT_SCHED_FORK, parent, child, 0, 0, 1, 0);
   return 0;
 }
 
@@ -356,8 +398,8 @@ int BPF_PROG(on_fork, struct task_struct* parent, struct task_struct* child) {
 // switch.
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct* task) {
-  const unsigned int process = BPF_CORE_READ(task, tgid);
-  if (BPF_CORE_READ(task, pid) == process && known(process, start_of(task))) {
+  const unsigned int process = process_of(task);
+  if (number_of(task) == process && known(process, start_of(task))) {
     bpf_map_delete_elem(&processes, &process);
   }
   return 0;
@@ -365,6 +407,16 @@ int BPF_PROG(on_free, struct task_struct* task) {
 
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct* task) {
-  if (is_traced(task)) report(TAKT_SCHED_EXIT, task, 0, 0, 0, 1);
+  if (is_traced(task)) report(TAKT_SCHED_EXIT, task, 0, 0, 0, 1, 0);
+  return 0;
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(on_page_fault, unsigned long address, struct pt_regs* registers) {
+  const struct task_struct* task = (const struct task_struct*)bpf_get_current_task();
+  if (!is_traced(task)) return 0;
+  unsigned long place = 0;
+  bpf_probe_read_kernel(&place, sizeof place, &PT_REGS_IP(registers));
+  report(TAKT_SCHED_PAGE_FAULT, task, 0, (long long)address, 0, 1, place);
   return 0;
 }

@@ -8,30 +8,43 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <set>
 #include <sstream>
 #include <utility>
+
+#include "../kernel_file.hpp"
 
 namespace takt::capture::ebpf {
 
 namespace {
 
-constexpr std::size_t piece = std::size_t{1} << 20;
-constexpr std::size_t beyond = 256;  // bytes of the next piece that are visible in a piece
+constexpr std::uint64_t page_size = 4096;
+constexpr std::size_t piece_size = std::size_t{1} << 20;
+constexpr std::size_t around = 2048;  // bytes before and behind a piece that are visible in it
 constexpr std::uint64_t limit = std::uint64_t{1} << 30;
-// Larger regions are address space reserved by a sanitizer or a garbage collector.
-constexpr std::uint64_t region_limit = std::uint64_t{1} << 29;
+// Larger regions are address space reserved by a sanitizer.
+constexpr std::uint64_t region_limit = std::uint64_t{1} << 36;
+
+std::istringstream maps_of(pid_t process) {
+  return std::istringstream(read_kernel_file(fmt::format("/proc/{}/maps", process)));
+}
+
+Descriptor open_file_of(pid_t process, std::string_view name) {
+  return Descriptor(open(fmt::format("/proc/{}/{}", process, name).c_str(), O_RDONLY | O_CLOEXEC));
+}
 
 }  // namespace
 
 ProcessMemory::ProcessMemory(pid_t process) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  *this = ProcessMemory(
-      Descriptor(open(fmt::format("/proc/{}/mem", process).c_str(), O_RDONLY | O_CLOEXEC)), maps);
+  auto maps = maps_of(process);
+  *this = ProcessMemory(open_file_of(process, "mem"), open_file_of(process, "pagemap"), maps);
 }
 
-ProcessMemory::ProcessMemory(Descriptor memory, std::istream& maps) : memory_(std::move(memory)) {
+ProcessMemory::ProcessMemory(Descriptor memory, std::istream& maps)
+    : ProcessMemory(std::move(memory), {}, maps) {}
+
+ProcessMemory::ProcessMemory(Descriptor memory, Descriptor pages, std::istream& maps)
+    : memory_(std::move(memory)), pages_(std::move(pages)) {
   for (std::string line; std::getline(maps, line);) {
     unsigned long begin = 0;
     unsigned long end = 0;
@@ -46,6 +59,36 @@ ProcessMemory::ProcessMemory(Descriptor memory, std::istream& maps) : memory_(st
     const bool private_memory = rights[1] == 'w' && rights[3] == 'p';
     regions_.push_back(
         {begin, end, private_memory, slash == std::string::npos ? "" : line.substr(slash + 1)});
+  }
+  for (const auto& area : writable_areas()) find_parts(area);
+}
+
+/// The kernel may have cut memory without a gap into several regions: a structure may lie in two.
+std::vector<ProcessMemory::Area> ProcessMemory::writable_areas() {
+  std::vector<Area> areas;
+  for (const auto& region : regions_) {
+    if (!region.writable) continue;
+    if (region.end - region.begin > region_limit) {
+      is_all_in_parts_ = false;
+    } else if (!areas.empty() && areas.back().end == region.begin) {
+      areas.back().end = region.end;
+    } else {
+      areas.push_back({region.begin, region.end});
+    }
+  }
+  return areas;
+}
+
+void ProcessMemory::find_parts(const Area& area) {
+  for (auto begin = area.begin; begin < area.end; begin += piece_size) {
+    const auto end = std::min<std::uint64_t>(begin + piece_size, area.end);
+    if (!is_touched(begin, end)) continue;
+    if (size_ + (end - begin) > limit) {
+      is_all_in_parts_ = false;
+      return;
+    }
+    size_ += end - begin;
+    parts_.push_back({begin, end, area});
   }
 }
 
@@ -73,24 +116,58 @@ std::optional<std::string> ProcessMemory::text(std::uint64_t address) const {
   return std::string(all.substr(0, end));
 }
 
-void ProcessMemory::search(const Look& look) const {
-  std::vector<std::uint64_t> words((piece + beyond) / 8);
-  std::uint64_t searched = 0;
-  for (const auto& region : regions_) {
-    if (!region.writable || region.end - region.begin > region_limit) {
-      continue;
-    }
-    for (auto begin = region.begin; begin < region.end && searched < limit; begin += piece) {
-      const auto own = std::min<std::uint64_t>(piece, region.end - begin);
-      const auto wanted = std::min<std::uint64_t>(piece + beyond, region.end - begin);
-      const ssize_t size = pread(memory_.get(), words.data(), wanted, static_cast<off_t>(begin));
-      if (size > 0) {
-        const auto count = static_cast<std::size_t>(size) / 8;
-        look(begin, std::span(words).first(count), std::min<std::size_t>(own / 8, count));
-      }
-      searched += own;
-    }
+/// Whether some page of this memory may hold something else than zeros.
+bool ProcessMemory::is_touched(std::uint64_t begin, std::uint64_t end) const {
+  constexpr std::uint64_t present_or_swapped = std::uint64_t{3} << 62;  // pagemap(5)
+  std::array<std::uint64_t, piece_size / page_size> entries{};
+  const std::size_t count = std::min<std::uint64_t>((end - begin) / page_size, entries.size());
+  const auto bytes = static_cast<ssize_t>(count * 8);
+  if (!pages_ || pread(pages_.get(), entries.data(), count * 8,
+                       static_cast<off_t>(begin / page_size * 8)) != bytes) {
+    return true;
   }
+  return std::any_of(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count),
+                     [](std::uint64_t entry) { return (entry & present_or_swapped) != 0; });
+}
+
+/// Reads what is there; the rest becomes zeros. False: something is there and cannot be read.
+bool ProcessMemory::read_what_is_there(std::uint64_t address, std::span<std::byte> target) const {
+  bool whole = true;
+  while (!target.empty()) {
+    const ssize_t size =
+        pread(memory_.get(), target.data(), target.size(), static_cast<off_t>(address));
+    auto done = static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+    if (size <= 0) {
+      const bool is_at_end = size == 0;  // the process has ended
+      const auto next = address / page_size * page_size + page_size;
+      done = is_at_end ? target.size() : std::min<std::size_t>(next - address, target.size());
+      std::ranges::fill(target.first(done), std::byte{0});
+      whole = whole && !is_at_end && !is_touched(next - page_size, next);
+    }
+    address += done;
+    target = target.subspan(done);
+  }
+  return whole;
+}
+
+bool ProcessMemory::search(const Look& look) const {
+  std::vector<std::uint64_t> words((piece_size + 2 * around) / 8);
+  bool whole = is_all_in_parts_;
+  for (const auto& [begin, end, area] : parts_) {
+    const auto from = std::max(area.begin, begin - std::min(begin, std::uint64_t{around}));
+    const auto to = std::min(area.end, end + around);
+    const auto all = std::span(words).first((to - from) / 8);
+    whole = read_what_is_there(from, std::as_writable_bytes(all)) && whole;
+    look({from, all, (begin - from) / 8, (end - from) / 8});
+  }
+  return whole;
+}
+
+bool ProcessMemory::is_constant(std::uint64_t address) const {
+  return std::ranges::any_of(regions_, [address](const Region& region) {
+    return !region.writable && !region.file.empty() && region.begin <= address &&
+           address < region.end;
+  });
 }
 
 std::vector<std::uint64_t> ProcessMemory::constants(std::string_view library,
@@ -102,7 +179,7 @@ std::vector<std::uint64_t> ProcessMemory::constants(std::string_view library,
     if (region.writable || !region.file.starts_with(library)) {
       continue;
     }
-    std::string bytes(std::min<std::uint64_t>(region.end - region.begin, 64 * piece), '\0');
+    std::string bytes(std::min<std::uint64_t>(region.end - region.begin, 64 * piece_size), '\0');
     if (!read(region.begin, std::as_writable_bytes(std::span(bytes)))) {
       continue;
     }

@@ -32,11 +32,24 @@ class ProcessMemory {
   /// A NUL-terminated text of printable characters; none if there is none there.
   [[nodiscard]] std::optional<std::string> text(std::uint64_t address) const;
 
-  /// Goes through the memory that the process can write, up to a gibibyte, in pieces. Calls `look`
-  /// with the address of a piece's first word, with its words and some of the words behind it, and
-  /// with the number of its own words.
-  using Look = std::function<void(std::uint64_t, std::span<const std::uint64_t>, std::size_t)>;
-  void search(const Look& look) const;
+  /// A part of the memory that the process can write. Its own words are those in [first, last);
+  /// the words around them are there, too, if there is memory: as many as a structure of ROS 2 has.
+  struct Piece {
+    std::uint64_t begin;  // address of words[0]
+    std::span<const std::uint64_t> words;
+    std::size_t first;
+    std::size_t last;
+
+    [[nodiscard]] std::uint64_t address(std::size_t word) const { return begin + word * 8; }
+  };
+  /// Goes through the memory that the process can write and has touched, up to a gibibyte: each
+  /// word is one piece's own. What is gone by now is zeros. False: something of it is there and was
+  /// not seen.
+  using Look = std::function<void(const Piece&)>;
+  [[nodiscard]] bool search(const Look& look) const;
+  /// Whether the address is in what a file has brought and nobody can write: where classes have
+  /// their tables of functions.
+  [[nodiscard]] bool is_constant(std::uint64_t address) const;
 
   /// Addresses of a NUL-terminated text in the constants of libraries whose names begin with
   /// `library`.
@@ -53,8 +66,30 @@ class ProcessMemory {
     std::string file;  // its name without directories; empty without a file
   };
 
+  /// Memory without a gap.
+  struct Area {
+    std::uint64_t begin;
+    std::uint64_t end;
+  };
+  /// What is a piece's own, and the area in which it lies.
+  struct Part {
+    std::uint64_t begin;
+    std::uint64_t end;
+    Area area;
+  };
+
+  ProcessMemory(Descriptor memory, Descriptor pages, std::istream& maps);
+  [[nodiscard]] std::vector<Area> writable_areas();
+  void find_parts(const Area& area);
+  [[nodiscard]] bool is_touched(std::uint64_t begin, std::uint64_t end) const;
+  bool read_what_is_there(std::uint64_t address, std::span<std::byte> target) const;
+
   Descriptor memory_;
+  Descriptor pages_;  // says of each page whether it is there; empty: nothing says it
   std::vector<Region> regions_;
+  std::vector<Part> parts_;
+  std::uint64_t size_ = 0;  // of the parts
+  bool is_all_in_parts_ = true;
 };
 
 }  // namespace takt::capture::ebpf

@@ -69,7 +69,8 @@ enum takt_sched_event {
   TAKT_SCHED_WAKEUP,
   TAKT_SCHED_WAKEUP_NEW,
   TAKT_SCHED_FORK,
-  TAKT_SCHED_EXIT
+  TAKT_SCHED_EXIT,
+  TAKT_SCHED_PAGE_FAULT
 };
 
 struct takt_task {
@@ -79,14 +80,16 @@ struct takt_task {
   int priority;
 };
 
-// An event of the scheduler. first: previous, woken, parent or exiting; second: next or child.
+// An event of the scheduler. first: previous, woken, parent, exiting or faulting; second: next or
+// child. Threads outside of the recorder's namespace of processes have negative numbers.
 struct takt_sched {
   unsigned int kind;
   unsigned int event;
   unsigned int cpu;
   int target_cpu;
   unsigned long long time;
-  long long state;
+  long long state;           // of a page fault: the address
+  unsigned long long place;  // of a page fault: in the program
   unsigned int first_traced;
   unsigned int second_traced;
   struct takt_task first;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -43,16 +44,21 @@ constexpr auto flush_interval = 1s;
 constexpr auto process_look_interval = 5s;
 // More processes at a time than any robot has; the calls of further ones are only counted.
 constexpr std::size_t process_limit = 10'000;
-// How long the memory of one process, and of all, is searched for objects.
-constexpr auto recovery_patience = 5s;
-constexpr auto recoveries_patience = 20s;
+// How long the memory of one process, and of all, is searched for objects. It takes a fraction of a
+// second of processor time for most, which may be far more on a machine that is busy.
+constexpr auto recovery_patience = 30s;
+constexpr auto recoveries_patience = 2min;
 constexpr const char* tracetools = "libtracetools.so";
+constexpr const char* page_fault = "page_fault_user";  // some processors' kernels have none
+constexpr std::array buffers{"call_records", "sched_records"};
 
 constexpr std::uint64_t bit(EventType event) {
   return std::uint64_t{1} << static_cast<unsigned>(event);
 }
 
-constexpr std::uint64_t middleware_events = bit(EventType::dds_write) | bit(EventType::dds_receive);
+// Those that no tracing function makes.
+constexpr std::uint64_t other_events =
+    bit(EventType::dds_write) | bit(EventType::dds_receive) | bit(EventType::rcl_call);
 
 /// Bytes of the gids in the events of a tracing library, which exports the functions at these
 /// positions. Gids became shorter a little before the functions that follow service calls were
@@ -81,6 +87,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   std::unique_ptr<Recorder> recorder(new Recorder(storage));
   recorder->only_started_ = options.only_started;
   recorder->events_ = options.only_started ? 0 : *events & bit(EventType::objects_recovered);
+  recorder->events_ |= *events & bit(EventType::client_library);
   const auto before = ring::now();  // no probe is attached yet
   auto ready =
       recorder->load(options, calls).and_then([&] { return recorder->follow_processes(options); });
@@ -88,17 +95,19 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   if (calls || !options.only_started) {
     const auto watched = calls ? *events : bit(EventType::rcl_init) | bit(EventType::rcl_node_init);
     ready = ready.and_then([&] {
-      return recorder->attach_to_tracing_functions(watched & ~middleware_events,
-                                                   !options.only_started);
+      return recorder->attach_to_tracing_functions(watched & ~other_events, !options.only_started);
     });
   }
   if (calls) {
-    ready = ready.and_then(
-        [&] { return recorder->attach_to_middleware(*events, !options.only_started); });
+    ready = ready
+                .and_then(
+                    [&] { return recorder->attach_to_middleware(*events, !options.only_started); })
+                .and_then([&] { return recorder->attach_to_rcl(*events, !options.only_started); });
   }
   if (!ready) {
     return tl::unexpected(ready.error());
   }
+  recorder->all_placed_ = ring::now();
   recorder->reader_ = std::thread([recorder = recorder.get()] { recorder->run(); });
   if (calls && !options.only_started) {
     recorder->recover_older_objects(before);
@@ -126,13 +135,29 @@ Result<void> Recorder::load(const Options& options, bool calls) {
   for (const char* name : {"on_call", "on_message"}) {
     probes_.prepare(program(name));
   }
+  has_page_faults_ = options.kernel && libbpf_find_vmlinux_btf_id(page_fault, BPF_TRACE_RAW_TP) > 0;
+  bpf_program__set_autoload(program("on_page_fault"), has_page_faults_);
   // The probes' only constants, in their order there.
-  const std::array<bool, 3> constants{follows, options.only_started, calls};
-  if (const int failed =
-          bpf_map__set_initial_value(bpf_object__find_map_by_name(object_.get(), ".rodata"),
-                                     constants.data(), sizeof constants);
+  const struct {
+    bool follows;
+    bool only_started;
+    bool calls;
+    std::uint32_t name_space;
+  } constants{follows, options.only_started, calls, inner_name_space()};
+  if (const int failed = bpf_map__set_initial_value(
+          bpf_object__find_map_by_name(object_.get(), ".rodata"), &constants, sizeof constants);
       failed < 0) {
     return tl::unexpected(refused("prepare the probes", failed));
+  }
+  constexpr std::uint64_t least_buffer = 64 << 10;
+  constexpr std::uint64_t largest_buffer = 1 << 30;
+  const std::uint64_t buffer_size =
+      options.buffer_size == 0
+          ? TAKT_BPF_BUFFER_SIZE
+          : std::bit_ceil(std::clamp(options.buffer_size, least_buffer, largest_buffer));
+  for (const char* name : buffers) {
+    bpf_map__set_max_entries(bpf_object__find_map_by_name(object_.get(), name),
+                             static_cast<std::uint32_t>(buffer_size));
   }
   if (const int failed = bpf_object__load(object_.get()); failed < 0) {
     return tl::unexpected(refused("load probes", failed));
@@ -142,9 +167,9 @@ Result<void> Recorder::load(const Options& options, bool calls) {
     const auto recipe = recipe_of(static_cast<EventType>(event));
     bpf_map_update_elem(recipes, &event, &recipe, BPF_ANY);
   }
-  for (const char* name : {"call_records", "sched_records"}) {
+  for (const char* name : buffers) {
     const int buffer = bpf_object__find_map_fd_by_name(object_.get(), name);
-    if (const int failed = records_.add(buffer, TAKT_BPF_BUFFER_SIZE); failed < 0) {
+    if (const int failed = records_.add(buffer, buffer_size); failed < 0) {
       return tl::unexpected(refused("map the probes' records", failed));
     }
   }
@@ -174,6 +199,7 @@ Result<void> Recorder::follow_processes(const Options& options) {
     for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
       attached = attached.and_then([&] { return attach(name); });
     }
+    if (has_page_faults_) attached = attached.and_then([&] { return attach("on_page_fault"); });
   }
   return attached;
 }
@@ -230,7 +256,9 @@ Result<void> Recorder::attach_to_tracing_functions(std::uint64_t events, bool ru
       failed = std::move(attached);
       return {};
     }
-    watched_.push_back({library.identity, gid_size, tracetools_version(library)});
+    const bool is_takts =
+        (*offsets)[static_cast<std::size_t>(EventType::client_library)].has_value();
+    watched_.push_back({library.identity, gid_size, tracetools_version(library), is_takts});
     events_ |= watched_events;
     return {};
   };
@@ -272,16 +300,63 @@ Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) 
     if (auto attached = for_each_library(middleware.library, running, watch); !attached) {
       return attached;
     }
-    if (unwatched.empty()) {
-      continue;
-    }
-    for (const auto& [process, library] : processes_with(middleware.library)) {
-      if (library && unwatched.contains(*library)) {
-        unwatched_.emplace(process, start_of(process));
-      }
-    }
+    count_users(middleware.library, unwatched);
   }
   return {};
+}
+
+void Recorder::count_users(std::string_view name, const std::set<FileIdentity>& unwatched) {
+  if (unwatched.empty()) return;
+  for (const auto& [process, library] : processes_with(name)) {
+    if (library && unwatched.contains(*library)) {
+      unwatched_.emplace(process, start_of(process));
+    }
+  }
+}
+
+/// rclpy's executors tell nothing of callbacks, but call rcl when one begins and ends.
+Result<void> Recorder::attach_to_rcl(std::uint64_t events, bool running) {
+  if ((events & bit(EventType::rcl_call)) == 0) {
+    return {};
+  }
+  using tracepoints::RclFunction;
+  // From Jazzy on rcl_timer_call calls the other one.
+  return attach_to_calls("librcl.so", running,
+                         {{RclFunction::timer_call, "rcl_timer_call_with_info", "rcl_timer_call"},
+                          {RclFunction::trigger_guard_condition, "rcl_trigger_guard_condition"}});
+}
+
+Result<void> Recorder::attach_to_calls(const char* file, bool running,
+                                       const std::vector<Called>& called) {
+  std::vector<std::string> names;
+  for (const auto& each : called) {
+    names.emplace_back(each.symbol);
+    names.emplace_back(each.older_symbol);
+  }
+  std::set<FileIdentity> unwatched;
+  const auto watch = [&](const Library& library) -> Result<void> {
+    const auto offsets = untrusted_function_offsets(library.file.get(), names);
+    std::vector<Function> functions;
+    for (std::size_t i = 0; offsets && i < called.size(); ++i) {
+      const auto offset = (*offsets)[2 * i] ? (*offsets)[2 * i] : (*offsets)[2 * i + 1];
+      if (!offset) continue;
+      functions.push_back({*offset, TAKT_COOKIE(static_cast<unsigned>(EventType::rcl_call),
+                                                watched_.front().gid_size,
+                                                static_cast<unsigned>(called[i].function))});
+      events_ |= bit(EventType::rcl_call);
+    }
+    auto attached = attach("on_call", library, functions);
+    if (!attached && !is_brought_along(library)) {
+      return attached;
+    }
+    if (!attached || !offsets) {
+      unwatched.insert(library.identity);
+    }
+    return {};
+  };
+  auto attached = for_each_library(file, running, watch);
+  count_users(file, unwatched);
+  return attached;
 }
 
 const Recorder::Watched* Recorder::watched(const std::optional<FileIdentity>& library) const {
@@ -402,6 +477,7 @@ void Recorder::flush() {
     process.trace->flush();
   }
   if (kernel_) {
+    kernel_->look_at_threads(ring::now());
     kernel_->set_discarded(lost.sched);
     kernel_->flush();
   }
@@ -436,6 +512,8 @@ void Recorder::take(std::span<const std::byte> record) {
     std::memcpy(&event, record.data(), sizeof event);
     kernel_->append(event);
     continuity_.take(event);
+    if (event.first_traced != 0) kernel_->note(event.first.thread, event.time);
+    if (event.second_traced != 0) kernel_->note(event.second.thread, event.time);
   } else if (kind == TAKT_RECORD_CALL) {
     takt_call call{};
     std::memcpy(&call, record.data(), sizeof call);
@@ -444,12 +522,22 @@ void Recorder::take(std::span<const std::byte> record) {
 }
 
 void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
+  // Before all probes are placed they show half of what a program does.
+  if (call.time < all_placed_ &&
+      !tracepoints::is_initialisation(static_cast<EventType>(call.event))) {
+    return;
+  }
+  const bool is_new = !processes_.contains({call.process, call.start});
   Process* its = process(call.process, call.start, call.gid_size);
   if (its == nullptr) {
     ++untraced_calls_;
     return;
   }
+  if (is_new) tell_client_library(call, *its->trace);
   call.gid_size = static_cast<unsigned char>(its->gid_size);
+  if (call.event == static_cast<unsigned>(EventType::rcl_call)) {
+    call.arguments[1] = call.library;  // for this event, which function it is
+  }
   const std::string_view version =
       call.library < watched_.size() ? std::string_view(watched_[call.library].version) : "";
   if (!its->trace->append(call.time, call.thread, call.name, call.event,
@@ -469,14 +557,28 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
   }
   // The number may be used again.
   const auto name = fmt::format("{}-{}-{}", file_name_of(pid), pid, admitted_++);
-  auto trace = ctf::ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid,
-                                         events_, gid_size);
+  auto trace =
+      ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid, events_, gid_size);
   if (!trace) {
     return nullptr;
   }
   Process& added = processes_.emplace(identity, Process{std::move(*trace), gid_size}).first->second;
   first_ = first_ == nullptr ? &added : first_;
   return &added;
+}
+
+/// Says that the process of a call uses rclpy, if it cannot do so itself: Takt's tracing library
+/// does. Nothing is said of other users' processes, whose memory this thread may not look at.
+void Recorder::tell_client_library(const takt_call& call, ProcessTrace& trace) const {
+  const bool is_known = (other_events >> call.event & 1) == 0 && call.library < watched_.size();
+  const auto process = static_cast<pid_t>(call.process);
+  if (!is_known || watched_[call.library].is_takts || !uses_library(process, rclpy)) {
+    return;
+  }
+  std::array<char, 16> name{};
+  program_of(process).copy(name.data(), name.size() - 1);
+  const auto [event, payload] = client_library("rclpy");
+  trace.append_object(call.time, call.process, name, static_cast<std::uint16_t>(event), payload);
 }
 
 void Recorder::recover_older_objects(std::uint64_t time) {
@@ -507,12 +609,16 @@ void Recorder::recover(pid_t pid, unsigned gid_size, std::uint64_t time,
     const auto lost = ring::append_objects(*mapping, events_, time, ring::now(), *its->trace);
     object_losses_ = object_losses_ + lost;
     its->lost_objects = lost.discarded_events + lost.malformed_events;
-    return;
   }
   std::array<char, 16> name{};
   program_of(pid).copy(name.data(), name.size() - 1);
-  for (const auto& [event, payload] :
-       recovered.value_or(std::vector<RecoveredEvent>{nothing_recovered()})) {
+  std::vector<RecoveredEvent> told;
+  if (!remembers) {
+    told = recovered.value_or(std::vector<RecoveredEvent>{nothing_recovered()});
+  } else if (uses_library(pid, rclpy)) {
+    told.push_back(client_library("rclpy"));  // Takt's part of rclpy may be missing
+  }
+  for (const auto& [event, payload] : told) {
     if ((events_ & bit(event)) != 0) {
       its->trace->append_object(time, static_cast<std::uint32_t>(pid), name,
                                 static_cast<std::uint16_t>(event), payload);

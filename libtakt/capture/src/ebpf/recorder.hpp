@@ -13,11 +13,12 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "../ctf/process_trace.hpp"
+#include "../process_trace.hpp"
 #include "continuity.hpp"
 #include "kernel_trace.hpp"
 #include "libraries.hpp"
@@ -25,6 +26,7 @@
 #include "record.h"
 #include "records.hpp"
 #include "takt/capture/recording.hpp"
+#include "takt/tracepoints/tracepoints.hpp"
 
 struct bpf_link;
 struct bpf_object;
@@ -56,7 +58,7 @@ class Recorder : public Backend {
     void operator()(bpf_link* link) const;
   };
   struct Process {
-    std::unique_ptr<ctf::ProcessTrace> trace;
+    std::unique_ptr<ProcessTrace> trace;
     unsigned gid_size = 0;
     std::uint64_t lost_objects = 0;
   };
@@ -71,6 +73,14 @@ class Recorder : public Backend {
     FileIdentity file;
     unsigned gid_size = 0;
     std::string version;
+    bool is_takts = false;
+  };
+
+  /// A function whose calls are recorded as rcl:call.
+  struct Called {
+    tracepoints::RclFunction function;
+    const char* symbol;
+    const char* older_symbol = "";  // of versions that do not have the other
   };
 
   explicit Recorder(ctf::Storage& storage)
@@ -80,6 +90,10 @@ class Recorder : public Backend {
   Result<void> follow_processes(const Options& options);
   Result<void> attach_to_tracing_functions(std::uint64_t events, bool running);
   Result<void> attach_to_middleware(std::uint64_t events, bool running);
+  Result<void> attach_to_rcl(std::uint64_t events, bool running);
+  /// Counts the processes that use one of these files as unrecorded.
+  void count_users(std::string_view name, const std::set<FileIdentity>& unwatched);
+  Result<void> attach_to_calls(const char* file, bool running, const std::vector<Called>& called);
   Result<void> attach(const char* program, const Library& library,
                       const std::vector<Function>& functions);
   Result<void> attach(const char* program);
@@ -91,6 +105,7 @@ class Recorder : public Backend {
   void take(std::span<const std::byte> record);
   void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
+  void tell_client_library(const takt_call& call, ProcessTrace& trace) const;
   void recover_older_objects(std::uint64_t time);
   void recover(pid_t process, unsigned gid_size, std::uint64_t time,
                std::chrono::milliseconds patience);
@@ -114,6 +129,8 @@ class Recorder : public Backend {
   std::unique_ptr<KernelTrace> kernel_;
   Continuity continuity_;
   mutable std::mutex mutex_;  // guards the traces and counts that records change
+  bool has_page_faults_ = false;
+  std::uint64_t all_placed_ = 0;  // when
   bool only_started_ = false;
   std::vector<Watched> watched_;                         // calls name them by their positions
   std::set<std::pair<pid_t, std::uint64_t>> unwatched_;  // processes with other libraries; starts

@@ -13,6 +13,7 @@
 
 #include "takt/base/capabilities.hpp"
 #include "takt/base/isolated.hpp"
+#include "takt/ctf/fields.hpp"
 #include "takt/tracepoints/events.hpp"
 
 namespace takt::capture::ebpf {
@@ -21,38 +22,18 @@ namespace {
 
 class Events {
  public:
-  explicit Events(std::size_t gid_size) : gid_size_(gid_size) {}
+  explicit Events(std::size_t gid_size) : fields_(gid_size) {}
 
-  template <typename Fields>
-  void add(const Fields& fields) {
-    payload_.clear();
-    Fields::for_each_field(fields, [this](const auto& field) { put(field); });
-    events_.emplace_back(Fields::type, payload_);
+  template <typename Event>
+  void add(const Event& event) {
+    const auto bytes = fields_.encode(event);
+    events_.emplace_back(Event::type, std::vector(bytes.begin(), bytes.end()));
   }
 
   [[nodiscard]] std::vector<RecoveredEvent> take() { return std::move(events_); }
 
  private:
-  void put(std::uint64_t value) { append(std::as_bytes(std::span(&value, 1))); }
-  void put(std::string_view text) {
-    append(std::as_bytes(std::span(text)));
-    payload_.push_back(std::byte{0});
-  }
-  void put(std::int64_t value) { append(std::as_bytes(std::span(&value, 1))); }
-  void put(const tracepoints::Gid& gid) {
-    for (const std::uint64_t half : gid) {
-      for (int shift = 56; shift >= 0; shift -= 8) {
-        payload_.push_back(static_cast<std::byte>(half >> shift));
-      }
-    }
-    payload_.resize(payload_.size() + gid_size_ - sizeof gid);
-  }
-  void append(std::span<const std::byte> bytes) {
-    payload_.insert(payload_.end(), bytes.begin(), bytes.end());
-  }
-
-  std::size_t gid_size_;
-  std::vector<std::byte> payload_;
+  ctf::Fields fields_;
   std::vector<RecoveredEvent> events_;
 };
 
@@ -82,11 +63,23 @@ std::string unknown(const Objects& objects) {
   add(without_node(objects.services) + without_node(objects.clients),
       "services and clients: their nodes");
   add(without_node(objects.timers), "timers: their nodes");
-  text += text.empty() ? "" : "; ";
-  return text +
-         "rclcpp's callbacks: their functions and what calls them; rclpy's callbacks: that they "
-         "run (start the program with 'takt record -- COMMAND')";
+  const auto say = [&text](std::string_view what) {
+    text += (text.empty() ? "" : "; ") + std::string(what);
+  };
+  if (!objects.searched_whole) {
+    say("any in the rest of its memory, which could not be searched to the end");
+  }
+  if (objects.has_rclcpp) {
+    say("rclcpp's callbacks: their functions, and what calls them before they first run");
+  }
+  if (objects.has_rclpy) {
+    say("rclpy's callbacks: the times of runs that wake their executor or wait within (start the "
+        "program with 'takt record -- COMMAND')");
+  }
+  return text;
 }
+
+constexpr std::string_view any_object = "any: its memory could not be searched to the end";
 
 /// The searching process hands this over for each event, before its payload.
 struct Head {
@@ -98,8 +91,13 @@ struct Head {
 
 RecoveredEvent nothing_recovered() {
   Events events(0);
-  events.add(tracepoints::ObjectsRecovered{
-      .objects = 0, .unknown = "any: its memory could not be searched to the end"});
+  events.add(tracepoints::ObjectsRecovered{.objects = 0, .unknown = any_object});
+  return std::move(events.take().front());
+}
+
+RecoveredEvent client_library(std::string_view name) {
+  Events events(0);
+  events.add(tracepoints::ClientLibrary{.name = name});
   return std::move(events.take().front());
 }
 
@@ -138,6 +136,9 @@ std::optional<std::vector<RecoveredEvent>> recover_events(pid_t process, std::si
 
 std::vector<RecoveredEvent> events_of(const Objects& objects, std::size_t gid_size) {
   Events events(gid_size);
+  if (objects.has_rclpy && !objects.has_rclcpp) {
+    events.add(tracepoints::ClientLibrary{.name = "rclpy"});
+  }
   for (const auto& node : objects.nodes) {
     events.add(tracepoints::RclNodeInit{.node_handle = node.handle,
                                         .rmw_handle = node.rmw_handle,
@@ -184,8 +185,11 @@ std::vector<RecoveredEvent> events_of(const Objects& objects, std::size_t gid_si
   const auto count = objects.nodes.size() + objects.publishers.size() +
                      objects.subscriptions.size() + objects.services.size() +
                      objects.clients.size() + objects.timers.size();
-  if (count != 0) {  // else nothing is known of the process, not even that it has objects
-    const std::string left_unknown = unknown(objects);
+  if (count != 0 || objects.has_rclcpp || objects.has_rclpy || !objects.searched_whole) {
+    const std::string left_unknown =
+        count != 0               ? unknown(objects)
+        : objects.searched_whole ? "any: none was found that is like those of known versions"
+                                 : std::string(any_object);
     events.add(tracepoints::ObjectsRecovered{.objects = count, .unknown = left_unknown});
   }
   return events.take();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ using RecoveredEvent = std::pair<tracepoints::EventType, std::vector<std::byte>>
 /// CAP_SYS_PTRACE. None: the search did not end within `time`, or took too much memory.
 [[nodiscard]] std::optional<std::vector<RecoveredEvent>> recover_events(
     pid_t process, std::size_t gid_size, std::chrono::milliseconds time);
+
+/// The event that says which client library a process uses.
+[[nodiscard]] RecoveredEvent client_library(std::string_view name);
 
 /// The event that says that nothing is known of a process's objects, and why.
 [[nodiscard]] RecoveredEvent nothing_recovered();

@@ -38,13 +38,29 @@ struct Objects {
   std::vector<Endpoint> services;
   std::vector<Endpoint> clients;
   std::vector<Timer> timers;
+  /// The client libraries that the process has loaded.
+  bool has_rclcpp = false;
+  bool has_rclpy = false;
+  /// Whether no object can have been overlooked because a part of the memory was not seen.
+  bool searched_whole = true;
+
+  /// Those of a process whose memory cannot be read.
+  static Objects unseen() {
+    Objects none;
+    none.searched_whole = false;
+    return none;
+  }
 };
 
 /// Finds the objects of a process that was not watched when it made them, by searching its memory
 /// for the structures of the middleware interface and of rcl, which all distributions from Jazzy on
-/// share. The middleware's picture of the ROS graph says which node an endpoint belongs to; a
-/// timer's node is known only if the process has a single node. The process is not changed and goes
-/// on meanwhile. Empty if its memory cannot be read. O(memory that the process can write).
+/// share. The process is not changed and goes on meanwhile.
+/// O(memory that the process can write).
+///
+/// The node of an endpoint is said if one of these shows it, the first that does, and shows no
+/// other: what rclcpp or rclpy keep to delete the endpoint, which has both; the data of Fast DDS's
+/// subscription; the middleware's picture of the ROS graph; that there is a single node. A timer's
+/// node is known only if there is a single one.
 [[nodiscard]] Objects recover_objects(const ProcessMemory& memory);
 
 }  // namespace takt::capture::ebpf

@@ -7,10 +7,12 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "../kernel_file.hpp"
 
 namespace takt::capture::ebpf {
 namespace {
@@ -20,7 +22,7 @@ std::vector<std::string_view> missing_capabilities() {
   constexpr std::array<std::pair<int, std::string_view>, 4> needed{
       {{39, "CAP_BPF"}, {38, "CAP_PERFMON"}, {19, "CAP_SYS_PTRACE"}, {2, "CAP_DAC_READ_SEARCH"}}};
   std::uint64_t effective = 0;
-  std::ifstream status("/proc/self/status");
+  std::istringstream status(read_kernel_file("/proc/self/status"));
   for (std::string word; status >> word;) {
     if (word == "CapEff:") {
       status >> std::hex >> effective;

@@ -91,7 +91,7 @@ std::optional<FunctionOffsets> untrusted_function_offsets(int file,
     }
   };
   const auto positions =
-      isolated(read, {.memory = std::uint64_t{512} << 20, .time = std::chrono::seconds(10)});
+      isolated(read, {.memory = std::uint64_t{512} << 20, .time = std::chrono::seconds(30)});
   if (!positions || positions->size() != names.size() * sizeof(std::uint64_t)) {
     return std::nullopt;
   }

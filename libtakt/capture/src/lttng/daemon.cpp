@@ -1,14 +1,17 @@
 #include "daemon.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <lttng/lttng.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -16,6 +19,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
+
+#include "../kernel_file.hpp"
+#include "../process.hpp"
 
 namespace takt::capture::lttng {
 
@@ -47,19 +54,54 @@ bool answers_within(std::chrono::nanoseconds limit) {
   return true;
 }
 
-}  // namespace
+constexpr const char* daemon_name = "lttng-sessiond";
 
-Result<void> ensure_daemon() {
-  if (lttng_session_daemon_alive() == 1) {
-    return {};
+/// By this variable of its environment a daemon is known that a recorder started.
+constexpr const char* daemon_variable = "TAKT_DAEMON";
+constexpr const char* daemon_value = "1";
+
+/// Where the daemon of this user writes its number.
+std::string number_file() {
+  if (geteuid() == 0) {
+    return "/var/run/lttng/lttng-sessiond.pid";
   }
+  const char* chosen = std::getenv("LTTNG_HOME");
+  const char* home = chosen != nullptr ? chosen : std::getenv("HOME");
+  return std::string(home != nullptr ? home : "") + "/.lttng/lttng-sessiond.pid";
+}
+
+/// The number of the daemon that wrote this file, which another may have replaced since; 0: none is
+/// there.
+pid_t number_in(int file) {
+  const std::string text = last_line(file);
+  pid_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Whether a daemon has this number, as numbers are used again. One that has ended, and that nobody
+/// has waited for yet, has no command line.
+bool is_daemon(pid_t number) {
+  return number > 0 &&
+         read_kernel_file(fmt::format("/proc/{}/cmdline", number)).find(daemon_name) !=
+             std::string::npos;
+}
+
+bool has_sessions() {
+  lttng_session* sessions = nullptr;
+  const int count = lttng_list_sessions(&sessions);
+  std::free(sessions);
+  return count != 0;
+}
+
+Result<void> start_daemon() {
   const char* chosen = std::getenv("LTTNG_SESSIOND_PATH");
-  std::string program = chosen != nullptr ? chosen : "lttng-sessiond";
+  std::string program = chosen != nullptr ? chosen : daemon_name;
   std::string daemonize = "--daemonize";
   const std::array<char*, 3> arguments{program.data(), daemonize.data(), nullptr};
 
   // The daemon's complaints: a file and not a pipe, as a pipe could fill up.
-  const int complaints = memfd_create("lttng-sessiond", MFD_CLOEXEC);
+  const int complaints = memfd_create(daemon_name, MFD_CLOEXEC);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -71,9 +113,16 @@ Result<void> ensure_daemon() {
   sigemptyset(&none);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  std::string mark = fmt::format("{}={}", daemon_variable, daemon_value);
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    environment.push_back(*variable);
+  }
+  environment.push_back(mark.data());
+  environment.push_back(nullptr);
   pid_t child = 0;
-  const int failed =
-      posix_spawnp(&child, program.c_str(), &files, &attributes, arguments.data(), environ);
+  const int failed = posix_spawnp(&child, program.c_str(), &files, &attributes, arguments.data(),
+                                  environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
 
@@ -98,6 +147,69 @@ Result<void> ensure_daemon() {
         complaint.empty() ? "" : ": ", complaint);
   }
   return {};
+}
+
+}  // namespace
+
+Result<Daemon> Daemon::ensure() {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  Daemon daemon;
+  for (pid_t last = 0;;) {
+    daemon.use_ = Descriptor(open(number_file().c_str(), O_RDONLY | O_CLOEXEC));
+    if (const pid_t number = daemon.use_ ? number_in(daemon.use_.get()) : 0; number != 0) {
+      last = number;
+    }
+    if (lttng_session_daemon_alive() == 1) {
+      // Nobody ends a daemon that is locked, and who holds the lock alone is just ending it.
+      const bool locked = !daemon.use_ || flock(daemon.use_.get(), LOCK_SH | LOCK_NB) == 0;
+      if (locked && lttng_session_daemon_alive() == 1) {
+        return daemon;
+      }
+    } else if (!is_daemon(last)) {
+      // One that runs without answering begins, or it ends and removes the files of the next one.
+      if (auto started = start_daemon(); !started) {
+        return tl::unexpected(started.error());
+      }
+    }
+    if (std::chrono::steady_clock::now() >= end) {
+      return error("LTTng's session daemon does not answer");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+Daemon::~Daemon() {
+  const pid_t number = use_ ? number_in(use_.get()) : 0;
+  if (number <= 0 || !was_started_with(number, daemon_variable, daemon_value) ||
+      flock(use_.get(), LOCK_EX | LOCK_NB) != 0 || has_sessions() || kill(number, SIGTERM) != 0) {
+    return;
+  }
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (is_daemon(number) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+std::vector<std::string> Daemon::after_kill(const std::string& session) {
+  // It may just be starting. The lock is kept until it has ended: another recorder may not begin to
+  // use it meanwhile.
+  constexpr const char* script = R"(lttng --no-sessiond destroy "$1"
+tries=0
+until [ -s "$2" ] && lttng --no-sessiond list || [ $tries -ge 50 ]; do
+  tries=$((tries + 1))
+  sleep 0.1
+done
+exec 9<"$2" && flock -xn 9 && number=$(cat <&9) &&
+  grep -qzx "$3" /proc/$number/environ && list=$(lttng --no-sessiond --mi xml list) &&
+  case $list in *'<session>'*) exit ;; esac && kill $number &&
+  while grep -qzx "$3" /proc/$number/environ; do sleep 0.02; done)";
+  return {"sh",
+          "-c",
+          script,
+          "sh",
+          session,
+          number_file(),
+          fmt::format("{}={}", daemon_variable, daemon_value)};
 }
 
 }  // namespace takt::capture::lttng

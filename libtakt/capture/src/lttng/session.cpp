@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,7 @@
 #include "daemon.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
+#include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
 
@@ -36,10 +38,15 @@ constexpr std::string_view session_prefix = "takt-";
 // by a timer of its own, so that no traced thread makes a system call to wake it. Every second a
 // sub-buffer is handed over even if it is not full, so that an interrupted recording has all but
 // the last second.
-constexpr std::uint64_t sub_buffer_size = 1 << 20;
-constexpr std::uint64_t sub_buffer_count = 8;
+constexpr std::uint64_t largest_sub_buffer = 1 << 20;
+constexpr std::uint64_t usual_buffer = 8 * largest_sub_buffer;
 constexpr unsigned read_interval_us = 50'000;
 constexpr unsigned switch_interval_us = 1'000'000;
+
+// How long programs without LTTng are waited for that are asked to load it: they do at their next
+// event.
+constexpr std::chrono::seconds longest_load{1};
+constexpr std::chrono::milliseconds look_interval{10};
 
 Error refused(std::string_view what, int code) {
   return Error{fmt::format("LTTng cannot {}: {}", what, lttng_strerror(code))};
@@ -65,7 +72,7 @@ std::uint64_t processors() {
 /// from the processes' object logs, since LTTng would forget them.
 std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> initialisation_names() {
   std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> names;
-  for (std::size_t number = 0; number < tracepoints::of_programs.size(); ++number) {
+  for (std::size_t number = 0; number < tracepoints::choosable; ++number) {
     if ((tracepoints::initialisation_events() >> number & 1) != 0) {
       const auto& tracepoint = tracepoints::of_programs[number];
       fmt::format_to_n(names.emplace_back().begin(), LTTNG_SYMBOL_NAME_LEN - 1, "{}:{}",
@@ -73,6 +80,12 @@ std::vector<std::array<char, LTTNG_SYMBOL_NAME_LEN>> initialisation_names() {
     }
   }
   return names;
+}
+
+/// A name for a session of ours.
+std::string new_name() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return fmt::format("{}{}-{:x}", session_prefix, getpid(), now.count());
 }
 
 /// The process that made a session of ours; 0 for a session of someone else.
@@ -108,17 +121,25 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   if (!events) {
     return tl::unexpected(events.error());
   }
-  if (auto daemon = ensure_daemon(); !daemon) {
+  const std::string name = new_name();
+  auto guard = IfKilled::run(Daemon::after_kill(name));  // before there is anything to end
+  if (!guard) {
+    return tl::unexpected(guard.error());
+  }
+  auto daemon = Daemon::ensure();
+  if (!daemon) {
     return tl::unexpected(daemon.error());
   }
   clear_abandoned_sessions();
 
-  std::unique_ptr<Session> session(new Session(*events, options.snapshot));
+  std::unique_ptr<Session> session(new Session(*events, options));
+  session->daemon_ = std::move(*daemon);
+  session->guard_ = std::move(*guard);
   if (options.snapshot) {
     session->keep_objects(options.snapshot_size);
   }
-  auto ready = session->create(directory)
-                   .and_then([&] { return session->add_channel(options.snapshot_size); })
+  auto ready = session->create(name, directory)
+                   .and_then([&] { return session->add_channel(); })
                    .and_then([&] { return session->add_contexts(); });
   for (const auto& event : options.events) {
     ready = ready.and_then([&] { return session->enable(event); });
@@ -136,6 +157,7 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   if (options.only_started) {
     return session;
   }
+  session->ask_running_programs();
   if (options.snapshot) {
     session->search_for_objects();
   } else if (auto recorded = session->record_older_objects(storage); !recorded) {
@@ -144,11 +166,25 @@ Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& dir
   return session;
 }
 
+Session::Session(std::uint64_t events, const Options& options)
+    : events_(events),
+      snapshot_(options.snapshot),
+      selection_(ring::selection_text(options.selection)) {
+  const std::uint64_t usual = snapshot_ ? options.snapshot_size / processors() : usual_buffer;
+  const std::uint64_t size = options.buffer_size != 0 ? options.buffer_size : usual;
+  // No event is longer than a quarter of the least buffer, and there are two for LTTng to change.
+  constexpr std::uint64_t least_buffer = 256 << 10;
+  constexpr std::uint64_t largest_buffer = std::uint64_t{1} << 32;
+  const auto all = std::bit_ceil(std::clamp(size, least_buffer, largest_buffer));
+  sub_buffer_size_ = std::min(largest_sub_buffer, snapshot_ ? largest_sub_buffer : all / 4);
+  sub_buffer_count_ = std::max<std::uint64_t>(2, all / sub_buffer_size_);
+}
+
 void Session::admit_no_more() {
   search_.reset();
   if (gate_) {
     gate_->close();
-    late_processes_ = gate_->late();
+    late_processes_ += gate_->late();
     gate_.reset();
   }
 }
@@ -191,7 +227,7 @@ Result<void> Session::hand_over(const std::filesystem::path& directory) {
 /// all that it may write until the next look and at the end: the sub-buffers in use, and those that
 /// half a second fills.
 std::uint64_t Session::needed_space() const {
-  return (processors() + sub_buffer_count) * sub_buffer_size;
+  return (processors() + sub_buffer_count_) * sub_buffer_size_;
 }
 
 /// Objects do not grow old with LTTng's buffers, beside which they are kept: nobody knows of which
@@ -211,6 +247,35 @@ void Session::search_for_objects() {
       watching_capabilities);
 }
 
+void Session::ask_running_programs() {
+  std::vector<ring::Mapping> asked;
+  for (const auto& [process, memory] : ring::running_rings()) {
+    auto mapping = ring::Mapping::of(memory.get());
+    if (!mapping) continue;
+    // What a killed recorder wanted left out is wanted again. What another one wants left out,
+    // which has the ring, is missing here, too.
+    if (!ring::HeldSelection::put(memory.get(), {}) &&
+        !ring::selection_text(*mapping->ring()).empty()) {
+      ++unrecorded_processes_;
+    }
+    if (mapping->ring()->lttng == ring::LttngIs::absent) {
+      mapping->ring()->lttng_asked = 1;
+      asked.push_back(std::move(*mapping));
+    }
+  }
+  const auto waits = [](const ring::Mapping& program) {
+    return program.ring()->lttng == ring::LttngIs::absent;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + longest_load;
+  while (std::ranges::any_of(asked, waits) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(look_interval);
+  }
+  for (const auto& program : asked) {
+    late_processes_ += waits(program) ? 1U : 0U;  // until its next event
+    unrecorded_processes_ += program.ring()->lttng == ring::LttngIs::impossible ? 1U : 0U;
+  }
+}
+
 Result<void> Session::record_older_objects(ctf::Storage& storage) {
   Result<void> recorded;
   for (const auto& [process, memory] : ring::running_rings()) {
@@ -224,8 +289,8 @@ Result<void> Session::record_older_objects(ctf::Storage& storage) {
     }
     const auto events = events_ & tracepoints::initialisation_events();
     const auto name = fmt::format("{}-{}", file_name_of(process), process);
-    auto trace = ctf::ProcessTrace::create(storage, std::filesystem::path("objects") / name,
-                                           "takt-objects", process, events, mapping->gid_size());
+    auto trace = ProcessTrace::create(storage, std::filesystem::path("objects") / name,
+                                      "takt-objects", process, events, mapping->gid_size());
     recorded = trace.map([&](const auto& objects) {
       object_losses_ =
           object_losses_ + ring::append_objects(*mapping, events, start_, start_, *objects);
@@ -242,6 +307,7 @@ Result<Losses> Session::stop() {
   auto losses = read_losses();
   const std::string name = std::exchange(name_, {});
   const int destroyed = lttng_destroy_session(name.c_str());
+  selections_.clear();
   if (stopped < 0 && stopped != -LTTNG_ERR_TRACE_ALREADY_STOPPED) {
     return tl::unexpected(refused("stop to trace", stopped));
   }
@@ -251,15 +317,8 @@ Result<Losses> Session::stop() {
   return losses;
 }
 
-Result<void> Session::create(const std::filesystem::path& directory) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  std::string name = fmt::format("{}{}-{:x}", session_prefix, getpid(), now.count());
+Result<void> Session::create(std::string name, const std::filesystem::path& directory) {
   const std::string url = "file://" + directory.string();
-  auto guard = IfKilled::run({"lttng", "destroy", name});
-  if (!guard) {
-    return tl::unexpected(guard.error());
-  }
-  guard_ = std::move(*guard);
   const int code = snapshot_ ? lttng_create_session_snapshot(name.c_str(), nullptr)
                              : lttng_create_session(name.c_str(), url.c_str());
   if (code < 0) {
@@ -271,19 +330,17 @@ Result<void> Session::create(const std::filesystem::path& directory) {
   return {};
 }
 
-Result<void> Session::add_channel(std::uint64_t snapshot_size) {
+Result<void> Session::add_channel() {
   auto domain = user_space();
   std::unique_ptr<lttng_channel, decltype(&lttng_channel_destroy)> channel(
       lttng_channel_create(&domain), &lttng_channel_destroy);
   std::copy_n(channel_name, std::string_view(channel_name).size() + 1, channel->name);
-  channel->attr.subbuf_size = sub_buffer_size;
+  channel->attr.subbuf_size = sub_buffer_size_;
+  channel->attr.num_subbuf = sub_buffer_count_;
   if (snapshot_) {
     channel->attr.overwrite = 1;
-    channel->attr.num_subbuf = std::bit_ceil(
-        std::clamp<std::uint64_t>(snapshot_size / sub_buffer_size / processors(), 2, 1024));
   } else {
     channel->attr.overwrite = 0;  // when the buffers are full, lose new events and count them
-    channel->attr.num_subbuf = sub_buffer_count;
     channel->attr.switch_timer_interval = switch_interval_us;
     channel->attr.read_timer_interval = read_interval_us;
   }
@@ -354,12 +411,18 @@ Result<void> Session::track_only_started() {
   }
   auto gate = Gate::open([this](pid_t process, const Descriptor& memory) {
     const std::scoped_lock lock(control_);
-    if (process == 0) {  // outside of our namespace of processes
+    const auto mapping = ring::Mapping::of(memory.get());
+    if (process == 0 ||  // outside of our namespace of processes
+        (mapping && mapping->ring()->lttng != ring::LttngIs::present)) {
       ++unrecorded_processes_;
       return;
     }
     if (objects_) {
       objects_->admit(process, memory);
+    }
+    if (auto held = selection_.empty() ? std::nullopt
+                                       : ring::HeldSelection::put(memory.get(), selection_)) {
+      selections_.push_back(std::move(*held));
     }
     // LTTng knows programs by their numbers in its own namespace here, in spite of the name.
     const auto added =

@@ -7,13 +7,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
-#include "../ctf/storage.hpp"
 #include "../gate.hpp"
 #include "../if_killed.hpp"
 #include "../ring/discovery.hpp"
+#include "../ring/held_selection.hpp"
 #include "../ring/objects.hpp"
+#include "daemon.hpp"
 #include "takt/capture/recording.hpp"
+#include "takt/ctf/storage.hpp"
 
 namespace takt::capture::lttng {
 
@@ -48,10 +51,12 @@ class Session : public Backend {
     }
   };
 
-  Session(std::uint64_t events, bool snapshot) : events_(events), snapshot_(snapshot) {}
+  Session(std::uint64_t events, const Options& options);
 
-  Result<void> create(const std::filesystem::path& directory);
-  Result<void> add_channel(std::uint64_t snapshot_size);
+  Result<void> create(std::string name, const std::filesystem::path& directory);
+  Result<void> add_channel();
+  /// Has the programs load LTTng that have run since before its daemon did.
+  void ask_running_programs();
   Result<void> record_older_objects(ctf::Storage& storage);
   void keep_objects(std::size_t size);
   void search_for_objects();
@@ -61,17 +66,22 @@ class Session : public Backend {
   Result<Losses> read_losses();
   void admit_no_more();
 
+  Daemon daemon_;  // first: is needed as long as there is anything else
   std::uint64_t events_;
   bool snapshot_;
-  std::uint64_t start_ = 0;  // CLOCK_MONOTONIC, nanoseconds
-  std::string name_;         // empty when there is no session to destroy
+  std::string selection_;               // as ring::selection_text() has it
+  std::uint64_t sub_buffer_size_ = 0;   // bytes
+  std::uint64_t sub_buffer_count_ = 0;  // for each processor
+  std::uint64_t start_ = 0;             // CLOCK_MONOTONIC, nanoseconds
+  std::string name_;                    // empty when there is no session to destroy
   std::unique_ptr<lttng_handle, HandleDeleter> handle_;
   std::unique_ptr<lttng_process_attr_tracker_handle, TrackerDeleter> tracker_;
   std::uint64_t unrecorded_processes_ = 0;
-  Losses object_losses_;              // of the object logs of older processes
-  std::uint64_t late_processes_ = 0;  // of a gate that is closed
-  std::unique_ptr<IfKilled> guard_;   // destroys the session if this process is killed
-  std::mutex control_;                // liblttng-ctl keeps its connection in a global variable
+  std::vector<ring::HeldSelection> selections_;  // in the recorded programs' rings
+  Losses object_losses_;                         // of the object logs of older processes
+  std::uint64_t late_processes_ = 0;             // but for those of the gate while it is open
+  std::unique_ptr<IfKilled> guard_;              // see Daemon::after_kill
+  std::mutex control_;  // liblttng-ctl keeps its connection in a global variable
   std::unique_ptr<ctf::Newest> kept_objects_;  // in snapshots
   std::unique_ptr<ring::Objects> objects_;     // in snapshots; writes into the member above
   // Last: their threads use the members above.

@@ -18,6 +18,7 @@
 #include "../process.hpp"
 #include "../regular_file.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/capture/environment.hpp"
 
 namespace takt::capture::ring {
 
@@ -142,14 +143,24 @@ void Search::look(bool at_new_ones) {
   seen_ = std::move(seen);
 }
 
+Search::Found admitting(bool only_started, const Gate& gate, Search::Found admit) {
+  if (!only_started) {
+    return admit;
+  }
+  return [address = gate.address(), admit = std::move(admit)](pid_t process,
+                                                              const Descriptor& memory) {
+    return was_started_with(process, gate_variable, address) && admit(process, memory);
+  };
+}
+
 Losses append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
-                      std::uint64_t until, ctf::ProcessTrace& trace) {
+                      std::uint64_t until, ProcessTrace& trace) {
   ObjectLog log(mapping);
   return append_objects(log, events, since, until, trace);
 }
 
 Losses append_objects(ObjectLog& log, std::uint64_t events, std::uint64_t since,
-                      std::uint64_t until, ctf::ProcessTrace& trace) {
+                      std::uint64_t until, ProcessTrace& trace) {
   while (const auto event = log.next()) {
     if (event->time <= until && (events >> event->number & 1) != 0) {
       trace.append_object(std::max(event->time, since), event->thread, event->thread_name,

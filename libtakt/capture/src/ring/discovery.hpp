@@ -14,7 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "../ctf/process_trace.hpp"
+#include "../gate.hpp"
+#include "../process_trace.hpp"
 #include "takt/base/descriptor.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/mapping.hpp"
@@ -51,8 +52,8 @@ void for_each_ring(const std::function<void(pid_t process, const Descriptor& mem
 /// The memory of the ring that a process writes; none if it has none.
 [[nodiscard]] Descriptor ring_of(pid_t process);
 
-/// Looks for rings as long as it lives. Programs of other users pass no gate of ours, nor do those
-/// for which another directory is /tmp.
+/// Looks for rings as long as it lives. Programs of other users pass no gate of this user, nor do
+/// those for which another directory is /tmp.
 class Search {
  public:
   /// Returns whether the ring was not known before and can be used.
@@ -91,15 +92,19 @@ class Search {
   std::jthread thread_;  // last: uses the members above
 };
 
+/// What a search does with the rings that it finds: `admit` gets those of all processes or, for
+/// `only_started`, of those that were told of the gate and could not reach it, in a network and a
+/// /tmp of their own.
+[[nodiscard]] Search::Found admitting(bool only_started, const Gate& gate, Search::Found admit);
+
 /// Appends the entries of a process's object log up to the time `until` to its trace. An entry
 /// older than `since` gets the time `since`. Both are CLOCK_MONOTONIC, nanoseconds. `events`: mask
 /// of those wanted. Returns the entries that the log has lost; the trace says so, too.
 [[nodiscard]] Losses append_objects(const Mapping& mapping, std::uint64_t events,
-                                    std::uint64_t since, std::uint64_t until,
-                                    ctf::ProcessTrace& trace);
+                                    std::uint64_t since, std::uint64_t until, ProcessTrace& trace);
 /// The same for the entries that have come since the log was read last. Returns those that it has
 /// lost in all.
 [[nodiscard]] Losses append_objects(ObjectLog& log, std::uint64_t events, std::uint64_t since,
-                                    std::uint64_t until, ctf::ProcessTrace& trace);
+                                    std::uint64_t until, ProcessTrace& trace);
 
 }  // namespace takt::capture::ring

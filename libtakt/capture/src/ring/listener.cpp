@@ -40,10 +40,7 @@ struct Listener::Source {
   [[nodiscard]] Losses losses() const {
     Losses losses;
     losses.malformed_events = reader->malformed();
-    losses.discarded_events = reader->dropped_objects();
-    for (std::size_t entry = 0; entry <= thread_count; ++entry) {
-      losses.discarded_events += reader->dropped(entry);
-    }
+    losses.discarded_events = reader->dropped_objects() + reader->dropped_by_all();
     return losses;
   }
 };
@@ -57,9 +54,9 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   auto gate = only_started ? Gate::open(admit) : Gate::open_for_user(admit);
   if (!gate) return tl::unexpected(gate.error());
   listener->gate_ = std::move(*gate);
-  if (!only_started) {  // after the gate is open, so that no process is missed
-    listener->search_ = std::make_unique<Search>(admit, watching_capabilities);
-  }
+  // After the gate is open, so that no process is missed.
+  listener->search_ = std::make_unique<Search>(admitting(only_started, *listener->gate_, admit),
+                                               watching_capabilities);
   return listener;
 }
 
@@ -111,8 +108,15 @@ std::vector<pid_t> Listener::drain(const Take& take) {
 Losses Listener::losses() {
   const std::scoped_lock lock(mutex_);
   Losses all = ended_;
-  all.late_processes += gate_->late() + (search_ ? search_->late() : 0);
+  all.late_processes += gate_->late() + search_->late();
   for (const auto& source : sources_) all = all + source->losses();
+  return all;
+}
+
+std::vector<std::pair<pid_t, Losses>> Listener::losses_by_process() {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::pair<pid_t, Losses>> all;
+  for (const auto& source : sources_) all.emplace_back(source->process, source->losses());
   return all;
 }
 

@@ -1,11 +1,14 @@
 #include "takt/capture/ring/mapping.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "takt/capture/ring/writer.hpp"
@@ -15,32 +18,67 @@ namespace takt::capture::ring {
 
 using tracepoints::Kind;
 
+namespace {
+
+/// How many slots a ring has whose memory has this size; 0: it is none.
+std::uint64_t slots_in(std::uint64_t size) {
+  for (std::uint64_t slots = least_slot_count; slots <= most_slot_count; slots *= 2) {
+    if (memory_size(slots) == size) return slots;
+  }
+  return 0;
+}
+
+/// What every version of a ring begins with.
+struct Beginning {
+  std::uint64_t magic = 0;
+  std::uint32_t version = 0;
+};
+static_assert(offsetof(Header, magic) == offsetof(Beginning, magic) &&
+              offsetof(Header, version) == offsetof(Beginning, version));
+
+}  // namespace
+
 Result<Mapping> Mapping::of(int memory) {
   struct stat status {};
   const int seals = fcntl(memory, F_GET_SEALS);
-  if (fstat(memory, &status) != 0 || seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
-      status.st_size != static_cast<off_t>(memory_size)) {
-    return error("not a ring of Takt's");  // or one that could shrink while we read it
+  // It must not shrink while we read it.
+  const bool is_safe = fstat(memory, &status) == 0 && seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+  Beginning beginning;
+  if (!is_safe || pread(memory, &beginning, sizeof beginning, 0) != sizeof beginning ||
+      beginning.magic != magic) {
+    return error("not a ring of Takt's");
   }
-  void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+  constexpr const char* other_version = "a ring of another version of Takt";
+  const std::uint64_t slots = slots_in(static_cast<std::uint64_t>(status.st_size));
+  if (beginning.version != version || slots == 0) {  // whose size may be another, too
+    return error(other_version);
+  }
+  void* mapped = mmap(nullptr, memory_size(slots), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   if (mapped == MAP_FAILED) {
     return error("a ring cannot be mapped: {}", std::strerror(errno));
   }
-  Mapping mapping(static_cast<Header*>(mapped));
+  Mapping mapping(static_cast<Header*>(mapped), slots);
   const Header* ring = mapping.ring_;
   mapping.gid_size_ = __atomic_load_n(&ring->gid_size, __ATOMIC_RELAXED);
-  if (ring->magic != magic || ring->version != version ||
-      ring->fingerprint != tracepoints::fingerprint() ||
+  if (ring->fingerprint != tracepoints::fingerprint() ||
       (mapping.gid_size_ != 16 && mapping.gid_size_ != 24)) {
-    return error("a ring of another version of Takt");
+    return error(other_version);
   }
   return mapping;
 }
 
 Mapping::~Mapping() {
   if (ring_ != nullptr) {
-    munmap(ring_, memory_size);
+    munmap(ring_, memory_size(slot_count_));
   }
+}
+
+Descriptor lock_ring(int memory) {
+  // A descriptor that came from the traced process shares its locks with that process.
+  Descriptor own(open(fmt::format("/proc/self/fd/{}", memory).c_str(), O_RDWR | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  return own && fcntl(own.get(), F_OFD_SETLK, &whole) == 0 ? std::move(own) : Descriptor();
 }
 
 bool Past::has(std::uint64_t time) {

@@ -7,9 +7,9 @@
 #include <limits>
 #include <utility>
 
-#include "../ctf/process_trace.hpp"
 #include "../life.hpp"
 #include "../process.hpp"
+#include "../process_trace.hpp"
 #include "discovery.hpp"
 #include "takt/capture/ring/mapping.hpp"
 #include "takt/capture/ring/object_log.hpp"
@@ -18,7 +18,7 @@ namespace takt::capture::ring {
 
 struct Objects::Source {
   Source(pid_t process, Identity its_ring, Mapping its_mapping,
-         std::unique_ptr<ctf::ProcessTrace> its_trace)
+         std::unique_ptr<ProcessTrace> its_trace)
       : life(process),
         ring(std::move(its_ring)),
         mapping(std::move(its_mapping)),
@@ -34,7 +34,7 @@ struct Objects::Source {
   Identity ring;
   Mapping mapping;
   ObjectLog log;
-  std::unique_ptr<ctf::ProcessTrace> trace;
+  std::unique_ptr<ProcessTrace> trace;
   Losses losses;  // until the log was read last
 };
 
@@ -55,8 +55,8 @@ bool Objects::admit(pid_t process, const Descriptor& memory) {
     return false;
   }
   const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);
-  auto trace = ctf::ProcessTrace::create(storage_, std::filesystem::path("objects") / name,
-                                         "takt-objects", process, events_, mapping->gid_size());
+  auto trace = ProcessTrace::create(storage_, std::filesystem::path("objects") / name,
+                                    "takt-objects", process, events_, mapping->gid_size());
   if (!trace) {
     ++ended_.unrecorded_processes;
     return false;

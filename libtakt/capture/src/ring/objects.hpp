@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "../ctf/storage.hpp"
 #include "takt/base/descriptor.hpp"
 #include "takt/capture/recording.hpp"
+#include "takt/ctf/storage.hpp"
 
 namespace takt::capture::ring {
 

@@ -1,37 +1,31 @@
 #include "takt/capture/ring/reader.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 
+#include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ring {
 
 namespace {
 
-/// Makes this process the ring's reader as long as the descriptor lives, whatever ends the process.
-/// None: there is a reader already.
-Descriptor lock(int memory) {
-  // A descriptor that came from the traced process shares its locks with that process.
-  Descriptor own(open(fmt::format("/proc/self/fd/{}", memory).c_str(), O_RDWR | O_CLOEXEC));
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  return own && fcntl(own.get(), F_OFD_SETLK, &whole) == 0 ? std::move(own) : Descriptor();
-}
+// Nanoseconds: a call, the clock and an atomic addition take longer on every machine.
+constexpr std::uint64_t fastest_event = 5;
 
 }  // namespace
 
 Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled,
-                                               std::uint64_t beginning) {
+                                               std::uint64_t beginning,
+                                               std::string_view selection) {
   auto mapping = Mapping::of(memory);
   if (!mapping) {
     return tl::unexpected(mapping.error());
   }
-  auto owner = lock(memory);
+  auto owner = lock_ring(memory);
   if (!owner) {
     return error("another recorder reads this ring already");
   }
@@ -42,25 +36,33 @@ Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled
   reader->start_ = now();
   reader->earliest_ = inherited ? beginning : reader->start_;
   if (!inherited) {  // what a killed recorder left unread is older than this recording
-    while (reader->next()) {
-    }
-    reader->malformed_ = 0;
+    reader->pass_older();
     for (std::size_t entry = 0; entry <= thread_count; ++entry) {
       reader->dropped_before_[entry] = ring->thread_table[entry].dropped;
     }
     ++ring->recording;  // before events are asked for: see LogEntry
   }
   reader->objects_.emplace(reader->mapping_, ring->recording);
+  put_selection(*ring, selection);
   ring->enabled = enabled;
   return reader;
 }
 
 Reader::~Reader() { disable(); }
 
+void Reader::pass_older() {
+  for (std::uint64_t slot = 0; slot < mapping_.slot_count(); slot += slots_of_a_turn()) {
+    while (next()) {
+    }
+  }
+  malformed_ = 0;
+}
+
 void Reader::disable() { ring_->enabled = 0; }
 
 Record* Reader::record_at(std::uint64_t slot) const {
-  return reinterpret_cast<Record*>(mapping_.slots() + slot % slot_count * slot_size);
+  return reinterpret_cast<Record*>(mapping_.slots() +
+                                   (slot & (mapping_.slot_count() - 1)) * slot_size);
 }
 
 bool Reader::complete(std::uint64_t slot) const {
@@ -79,8 +81,8 @@ std::optional<Event> Reader::next() {
     }
     payload_.resize(size);
     const std::byte* slots = mapping_.slots();
-    constexpr std::size_t end = slot_size * slot_count;
-    const std::size_t begin = tail_ % slot_count * slot_size + sizeof(Record);
+    const std::size_t end = slot_size * mapping_.slot_count();
+    const std::size_t begin = (tail_ & (mapping_.slot_count() - 1)) * slot_size + sizeof(Record);
     const std::size_t fits = std::min(size, end - begin);
     std::memcpy(payload_.data(), slots + begin, fits);
     std::memcpy(payload_.data() + fits, slots, size - fits);
@@ -105,7 +107,7 @@ std::optional<Event> Reader::next() {
     ++malformed_;
   }
   if (gives_back_) {
-    turn_left_ = slot_count;
+    turn_left_ = slots_of_a_turn();
   }
   return std::nullopt;
 }
@@ -113,7 +115,7 @@ std::optional<Event> Reader::next() {
 bool Reader::pass_incomplete() {
   if (gives_back_) {
     const std::uint64_t begun = ring_->head.load() - tail_;
-    if (begun > slot_count) {
+    if (begun > mapping_.slot_count()) {
       return false;
     }
     gives_back_ = false;
@@ -152,7 +154,17 @@ std::array<char, 16> Reader::thread_name(std::size_t entry) const {
 }
 
 std::uint64_t Reader::dropped(std::size_t entry) const {
-  return plausible_count(ring_->thread_table[entry].dropped - dropped_before_[entry]);
+  return std::min(ring_->thread_table[entry].dropped - dropped_before_[entry], possible_events());
 }
+
+std::uint64_t Reader::dropped_by_all() const {
+  static const auto processors =
+      static_cast<std::uint64_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  std::uint64_t all = 0;
+  for (std::size_t entry = 0; entry <= thread_count; ++entry) all += dropped(entry);
+  return std::min(all, possible_events() * processors);
+}
+
+std::uint64_t Reader::possible_events() const { return (now() - start_) / fastest_event; }
 
 }  // namespace takt::capture::ring

@@ -11,6 +11,7 @@
 #include "../selection.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/capture/environment.hpp"
+#include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ring {
@@ -36,7 +37,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   if (!events) {
     return tl::unexpected(events.error());
   }
-  std::unique_ptr<Recorder> recorder(new Recorder(storage, *events));
+  std::unique_ptr<Recorder> recorder(new Recorder(storage, *events, options));
   const auto admit = [recorder = recorder.get()](pid_t process, const Descriptor& memory) {
     return recorder->admit(process, memory);
   };
@@ -47,23 +48,29 @@ Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const O
   recorder->gate_ = std::move(*gate);
   if (options.only_started) {
     recorder->gate_address_ = recorder->gate_->address();
-  } else {
-    // After the gate is open, so that no process is missed.
-    recorder->search_ =
-        std::make_unique<Search>(admit, watching_capabilities | writing_capabilities);
   }
+  // After the gate is open, so that no process is missed.
+  recorder->search_ =
+      std::make_unique<Search>(admitting(options.only_started, *recorder->gate_, admit),
+                               watching_capabilities | writing_capabilities);
   recorder->drainer_ = std::thread([recorder = recorder.get()] { recorder->run(); });
   return recorder;
 }
 
-Recorder::Recorder(ctf::Storage& storage, std::uint64_t events)
-    : storage_(storage), events_(events), beginning_(now()) {}
+Recorder::Recorder(ctf::Storage& storage, std::uint64_t events, const Options& options)
+    : storage_(storage),
+      events_(events),
+      selection_(selection_text(options.selection)),
+      buffer_size_(options.buffer_size),
+      beginning_(now()) {}
 
 Recorder::~Recorder() { end(); }
 
 std::map<std::string, std::string> Recorder::environment() const {
-  return gate_address_.empty() ? std::map<std::string, std::string>{}
-                               : std::map<std::string, std::string>{{gate_variable, gate_address_}};
+  std::map<std::string, std::string> variables;
+  if (!gate_address_.empty()) variables.emplace(gate_variable, gate_address_);
+  if (buffer_size_ != 0) variables.emplace(buffer_variable, std::to_string(buffer_size_));
+  return variables;
 }
 
 Result<Losses> Recorder::losses() {
@@ -92,7 +99,7 @@ bool Recorder::admit(pid_t process, const Descriptor& memory) {
   if (sources_.contains(ring)) {
     return false;  // the gate and the search both find it
   }
-  auto reader = Reader::attach(memory.get(), events_, beginning_);
+  auto reader = Reader::attach(memory.get(), events_, beginning_, selection_);
   if (!reader) {
     ended_.unrecorded_processes += unreadable_.add(memory) ? 1U : 0U;
     return false;

@@ -34,7 +34,7 @@ class Recorder : public Backend {
   [[nodiscard]] Result<Losses> stop() override;
 
  private:
-  Recorder(ctf::Storage& storage, std::uint64_t events);
+  Recorder(ctf::Storage& storage, std::uint64_t events, const Options& options);
 
   /// Whether it is a ring that is not recorded yet and can be.
   bool admit(pid_t process, const Descriptor& memory);
@@ -45,6 +45,8 @@ class Recorder : public Backend {
 
   ctf::Storage& storage_;
   std::uint64_t events_;
+  const std::string selection_;  // as selection_text() has it
+  const std::uint64_t buffer_size_;
   const std::uint64_t beginning_;
   std::string gate_address_;
   std::atomic<bool> stopping_ = false;
@@ -54,7 +56,7 @@ class Recorder : public Backend {
   Unreadable unreadable_;
   Losses ended_;  // of processes that are no longer in the list
   std::unique_ptr<Gate> gate_;
-  std::unique_ptr<Search> search_;  // unless only what is started is recorded
+  std::unique_ptr<Search> search_;
   std::thread drainer_;
 };
 

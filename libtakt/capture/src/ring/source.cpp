@@ -9,16 +9,16 @@ Result<std::unique_ptr<Source>> Source::create(pid_t process, std::unique_ptr<Re
                                                ctf::Storage& storage,
                                                const std::filesystem::path& directory,
                                                std::uint64_t events) {
-  return ctf::ProcessTrace::create(storage, directory, "takt-ring", process,
-                                   events & reader->available(), reader->gid_size())
-      .map([&](std::unique_ptr<ctf::ProcessTrace> trace) {
+  return ProcessTrace::create(storage, directory, "takt-ring", process,
+                              events & reader->available(), reader->gid_size())
+      .map([&](std::unique_ptr<ProcessTrace> trace) {
         return std::unique_ptr<Source>(
             new Source(process, std::move(reader), std::move(trace), events));
       });
 }
 
-Source::Source(pid_t process, std::unique_ptr<Reader> reader,
-               std::unique_ptr<ctf::ProcessTrace> trace, std::uint64_t events)
+Source::Source(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ProcessTrace> trace,
+               std::uint64_t events)
     : life_(process),
       reader_(std::move(reader)),
       trace_(std::move(trace)),
@@ -69,10 +69,8 @@ void Source::flush() {
 Losses Source::losses() const {
   Losses losses;
   losses.malformed_events = malformed();
-  losses.discarded_events = reader_->dropped_objects() + trace_->unwritten();
-  for (std::size_t entry = 0; entry <= thread_count; ++entry) {
-    losses.discarded_events += reader_->dropped(entry);
-  }
+  losses.discarded_events =
+      reader_->dropped_objects() + reader_->dropped_by_all() + trace_->unwritten();
   return losses;
 }
 

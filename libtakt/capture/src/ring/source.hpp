@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <memory>
 
-#include "../ctf/process_trace.hpp"
 #include "../life.hpp"
+#include "../process_trace.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/reader.hpp"
 
@@ -37,7 +37,7 @@ class Source {
   [[nodiscard]] Losses losses() const;
 
  private:
-  Source(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ctf::ProcessTrace> trace,
+  Source(pid_t process, std::unique_ptr<Reader> reader, std::unique_ptr<ProcessTrace> trace,
          std::uint64_t events);
 
   void drain_objects();
@@ -47,7 +47,7 @@ class Source {
 
   Life life_;
   std::unique_ptr<Reader> reader_;
-  std::unique_ptr<ctf::ProcessTrace> trace_;
+  std::unique_ptr<ProcessTrace> trace_;
   std::uint64_t events_;
   std::uint64_t start_;  // CLOCK_MONOTONIC, nanoseconds
   std::uint64_t without_stream_ = 0;

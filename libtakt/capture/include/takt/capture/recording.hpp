@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -9,6 +11,13 @@
 
 #include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
+#include "takt/base/selection.hpp"
+
+namespace takt::ctf {
+class Files;
+class Newest;
+class Storage;
+}  // namespace takt::ctf
 
 /// Recording what ROS 2 programs do.
 namespace takt::capture {
@@ -27,7 +36,7 @@ struct Options {
   /// The trace's directory. It must not exist; its parent must.
   std::filesystem::path output;
   /// Patterns of event names, `*` standing for anything at the end: "ros2:*", "ros2:rcl_publish".
-  std::vector<std::string> events = {"ros2:*", "takt:*", "dds:*"};
+  std::vector<std::string> events = {"ros2:*", "takt:*", "dds:*", "rcl:*"};
   /// Record also the scheduler's events of the traced processes, by probes in the kernel.
   bool kernel = false;
   /// Record only processes that carry Recording::environment(), that is, a command started with it
@@ -39,6 +48,14 @@ struct Options {
   bool snapshot = false;
   /// Bytes of memory for the newest events.
   std::uint64_t snapshot_size = 64 << 20;
+  /// The nodes and topics whose run-time events are recorded; those that describe objects are
+  /// recorded of all. Not for `ebpf`, and for `lttng` only with `only_started`. Its patterns have
+  /// some thousand bytes together at most.
+  Selection selection{};
+  /// Bytes of the buffer that events wait in until they are written: one for each process (ring),
+  /// each processor (lttng) or each kind of probe (ebpf). Rounded to what the tracer can have; 0:
+  /// what suits most. A process that makes its buffer itself must be started in the recording.
+  std::uint64_t buffer_size = 0;
 };
 
 /// Counts of what happened and was not recorded.
@@ -53,12 +70,23 @@ struct Losses {
 /// The sum of two losses.
 [[nodiscard]] Losses operator+(Losses a, const Losses& b);
 
+/// A process with ROS 2 that is not in the recording.
+struct Unrecorded {
+  pid_t process = 0;
+  std::string program;
+  std::string why;  // and the remedy, in words
+  /// When it was found, CLOCK_MONOTONIC in nanoseconds.
+  std::uint64_t since = 0;
+};
+
 /// The size of a recording and its losses, so far or in all.
 struct Status {
   std::uint64_t bytes = 0;
   Losses losses;
   /// Why nothing more is recorded; empty while the recording goes on.
   std::string failure;
+  /// When it has been stopped: the processes with ROS 2 that it lacks.
+  std::vector<Unrecorded> unrecorded{};
 };
 
 /// Where events come from. One implementation per tracer.
@@ -78,11 +106,8 @@ class Backend {
   [[nodiscard]] virtual Result<Losses> stop() = 0;
 };
 
-namespace ctf {
-class Files;
-class Newest;
-class Storage;
-}  // namespace ctf
+class Census;
+class SelectionTrace;
 
 /// A recording in progress. The trace is written beside its final place, as `<output>.partial`, and
 /// takes its name when it is complete. Whatever ends a Recording ends the tracing, even a SIGKILL.
@@ -119,11 +144,15 @@ class Recording {
 
   [[nodiscard]] Result<Losses> losses();
   [[nodiscard]] std::string failure();
+  /// What the recorder itself has to say of the recording.
+  [[nodiscard]] Result<void> write_remarks();
 
   std::filesystem::path output_;
   std::filesystem::path partial_;  // empty in a snapshot recording
   Descriptor lock_;                // held on `partial_` while it is recorded to
   std::unique_ptr<ctf::Storage> storage_;
+  std::unique_ptr<Census> census_;
+  std::unique_ptr<SelectionTrace> selection_;
   ctf::Files* files_ = nullptr;    // the storage, unless in a snapshot recording
   ctf::Newest* newest_ = nullptr;  // the storage, in a snapshot recording
   // None when the recording has ended. Last, because they write into the storage until they end.

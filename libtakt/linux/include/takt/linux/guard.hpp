@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,6 +59,10 @@ class Guard {
   [[nodiscard]] Result<bool> keep(const ThreadIdentity& thread, int core);
   /// Whether isolate() is possible on this machine, as far as is known without doing it.
   [[nodiscard]] bool can_isolate() const { return cores_.has_value(); }
+  /// Remembers the thread and schedules it; `core`: keeps it there first, see keep(). False: it is
+  /// not on its core yet, and is not scheduled so. Errors of remember(), keep() and the kernel.
+  [[nodiscard]] Result<bool> schedule(const ThreadIdentity& thread,
+                                      const ThreadScheduling& scheduling, std::optional<int> core);
   /// Restores all threads, makes no core exclusive any more, and ends the guard. If somebody has
   /// killed the guard, this process does what it would have done.
   void restore();

@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct ThreadIdentity {
 
 /// The processor that it ran on last; none if it is gone.
 [[nodiscard]] std::optional<int> processor_of(const ThreadIdentity& thread);
+
+/// Its present name, of which the kernel keeps 15 characters; empty if it is gone.
+[[nodiscard]] std::string name_of(const ThreadIdentity& thread);
 
 /// The threads that a process has now and whose names begin with `beginning`; the kernel keeps 15
 /// characters.

@@ -70,8 +70,12 @@ using ThreadScheduling =
 /// here.
 [[nodiscard]] Result<ThreadScheduling> get_scheduling(pid_t thread);
 
-/// Whether this process may use SCHED_DEADLINE, found out by trying it on a short-lived thread with
-/// a reservation of one thousandth of a processor. The error says what to do about it.
+/// Whether this process may schedule threads so now, found out by trying it on a short-lived one.
+/// The error says what to do about it.
+[[nodiscard]] Result<void> check_scheduling(const ThreadScheduling& scheduling);
+
+/// Whether this process may use SCHED_DEADLINE: the same for a reservation of one thousandth of a
+/// processor.
 [[nodiscard]] Result<void> check_deadline_scheduling();
 
 }  // namespace takt::linux_os

@@ -80,6 +80,13 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_waitable_triggered(const void* callback);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_link_send(const uint8_t* writer, int64_t timestamp);
 TAKT_TRACETOOLS_PUBLIC void takt_trace_link_receive(const uint8_t* writer, int64_t timestamp);
 
+/// `takt:share_take`: the message of which this thread's next `ros2:rmw_take` tells has come
+/// through shared memory (libtakt_share.so), not by the middleware.
+///
+/// subscription, source_timestamp: as in `ros2:rmw_take`.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_share_take(const void* subscription,
+                                                  int64_t source_timestamp);
+
 /// `takt:rate_sleep`, `takt:rate_wakeup`, `takt:rate_stop`: this thread runs a loop, and in each
 /// turn waits for the rest of `period` nanoseconds. It begins to wait, goes on, or ends the loop.
 /// This library emits the first two itself for `rclcpp::Rate`; loops that wait in another way may

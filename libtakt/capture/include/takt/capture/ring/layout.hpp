@@ -12,7 +12,8 @@
 /// A record takes one or more consecutive slots of a cache line each. A writer claims slots by
 /// moving `head`, fills them, and publishes the record by storing its `commit` word last. The
 /// reader takes records in order, clears the first word of every slot, and gives the slots back by
-/// moving `tail`. Slots are numbered from 0 without end; slot n lies at n modulo slot_count.
+/// moving `tail`. Slots are numbered from 0 without end; slot n lies at n modulo
+/// their number. Both sides know the number by the size of the memory.
 ///
 /// Behind the ring lies the object log: all initialisation events since the process started,
 /// whether there was a recorder or not. A recorder that comes later learns from it what the handles
@@ -20,13 +21,17 @@
 namespace takt::capture::ring {
 
 inline constexpr std::uint64_t magic = 0x474e495254'4b4154;  // "TAKTRING" in memory
-inline constexpr std::uint32_t version = 4;
+inline constexpr std::uint32_t version = 6;
 inline constexpr const char* memory_name = "takt-ring";  // of the memfd
 
 inline constexpr std::size_t slot_size = 64;
-/// 2 MiB: at 300 000 events per second, a reader may stay away for a tenth of a second.
+/// 2 MiB: at 300 000 events per second, a reader may stay away for a tenth of a second. A recorder
+/// may ask for another power of two between the limits.
 inline constexpr std::uint64_t slot_count = 32768;
+inline constexpr std::uint64_t least_slot_count = 4096;
+inline constexpr std::uint64_t most_slot_count = std::uint64_t{1} << 26;
 inline constexpr std::size_t thread_count = 255;
+inline constexpr std::size_t patterns_limit = 4096;
 
 using ThreadName = std::array<char, 16>;  // NUL-terminated
 
@@ -38,6 +43,10 @@ struct Thread {
   ThreadName name;
 };
 
+/// Whether LTTng gets a process's events, too. Its library starts threads, so it is loaded where
+/// its daemon is there when the process starts, or when a recorder asks for it.
+enum class LttngIs : std::uint32_t { absent, present, impossible };
+
 // Fields that different sides write lie in different cache lines.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding,cppcoreguidelines-pro-type-member-init)
 struct Header {
@@ -46,12 +55,20 @@ struct Header {
   std::uint32_t gid_size;     // bytes of a gid field in this process's events
   std::uint64_t fingerprint;  // of the list of tracepoints
   std::uint32_t process;
+  std::atomic<LttngIs> lttng;
   std::uint64_t available;  // bit n: this process's tracetools has event n
 
   alignas(64) std::atomic<std::uint64_t> enabled;  // bit n: the reader wants event n
   // 1: no reader has come yet, but a forked child enabled what its parent's reader wanted.
   std::atomic<std::uint32_t> inherited;
-  std::atomic<std::uint64_t> recording;  // how many readers there have been
+  std::atomic<std::uint32_t> lttng_asked;  // 1: a recorder wants this process to load LTTng
+  std::atomic<std::uint64_t> recording;    // how many readers there have been
+  // Changes before and after the reader's `patterns`, which say what it wants; odd: they are not
+  // complete. 0: everything, from the start.
+  std::atomic<std::uint32_t> selection;
+  std::atomic<std::uint32_t> patterns_size;
+
+  alignas(64) std::array<char, patterns_limit> patterns;  // selection_text.hpp
 
   alignas(64) std::atomic<std::uint64_t> head;  // next slot to claim
   std::atomic<std::uint64_t> known_tail;        // a tail seen by a writer, to touch `tail` rarely
@@ -98,10 +115,14 @@ static_assert(sizeof(LogEntry) == 40);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t slots_offset = (sizeof(Header) + 4095) / 4096 * 4096;
-inline constexpr std::size_t log_offset = slots_offset + slot_size * slot_count;
+constexpr std::size_t log_offset(std::uint64_t slots = slot_count) {
+  return slots_offset + slot_size * slots;
+}
 /// Room for some hundred thousand objects. Unused pages take no memory.
 inline constexpr std::size_t log_capacity = std::size_t{32} << 20;
-inline constexpr std::size_t memory_size = log_offset + log_capacity;
+constexpr std::size_t memory_size(std::uint64_t slots = slot_count) {
+  return log_offset(slots) + log_capacity;
+}
 inline constexpr std::size_t payload_limit = 60'000;
 
 /// Slots that a record with a payload of `size` bytes takes.

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "takt/base/descriptor.hpp"
@@ -52,6 +53,8 @@ class Listener {
   /// Bytes of a gid field in the events of a process that drain() hands over just now.
   [[nodiscard]] std::size_t gid_size() const { return gid_size_; }
   [[nodiscard]] Losses losses();
+  /// What each process has lost by itself since it was admitted, of those that run.
+  [[nodiscard]] std::vector<std::pair<pid_t, Losses>> losses_by_process();
 
  private:
   struct Source;
@@ -66,7 +69,7 @@ class Listener {
   Losses ended_;
   std::size_t gid_size_ = 0;
   std::unique_ptr<Gate> gate_;
-  std::unique_ptr<Search> search_;  // unless only what is started is heard
+  std::unique_ptr<Search> search_;
   bool only_started_ = false;
   const std::uint64_t beginning_;
 };

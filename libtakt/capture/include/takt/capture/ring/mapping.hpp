@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
 #include "takt/capture/ring/layout.hpp"
 
@@ -23,26 +24,35 @@ class Mapping {
   [[nodiscard]] static Result<Mapping> of(int memory);
 
   Mapping(Mapping&& other) noexcept
-      : ring_(std::exchange(other.ring_, nullptr)), gid_size_(other.gid_size_) {}
+      : ring_(std::exchange(other.ring_, nullptr)),
+        slot_count_(other.slot_count_),
+        gid_size_(other.gid_size_) {}
   Mapping& operator=(Mapping&&) = delete;
   ~Mapping();
 
   [[nodiscard]] Header* ring() const { return ring_; }
+  /// A power of two.
+  [[nodiscard]] std::uint64_t slot_count() const { return slot_count_; }
   /// Bytes of the gids in its events: 16 or 24.
   [[nodiscard]] std::uint32_t gid_size() const { return gid_size_; }
   [[nodiscard]] std::byte* slots() const {
     return reinterpret_cast<std::byte*>(ring_) + slots_offset;
   }
   [[nodiscard]] const std::byte* log() const {
-    return reinterpret_cast<const std::byte*>(ring_) + log_offset;
+    return reinterpret_cast<const std::byte*>(ring_) + log_offset(slot_count_);
   }
 
  private:
-  explicit Mapping(Header* ring) : ring_(ring) {}
+  Mapping(Header* ring, std::uint64_t slots) : ring_(ring), slot_count_(slots) {}
 
   Header* ring_;
+  std::uint64_t slot_count_;
   std::uint32_t gid_size_ = 0;
 };
+
+/// Makes this process the ring's recorder, which reads it or has put its selection there, as long
+/// as the descriptor lives, whatever ends the process. None: another recorder has the ring.
+[[nodiscard]] Descriptor lock_ring(int memory);
 
 /// Copies what another process may change meanwhile: every word is read once, so that what is
 /// checked is what is used.
@@ -67,12 +77,6 @@ class Past {
  private:
   std::uint64_t latest_ = 0;
 };
-
-/// A count that a process keeps of its events, limited to a plausible size so that sums of such
-/// counts do not overflow.
-[[nodiscard]] constexpr std::uint64_t plausible_count(std::uint64_t count) {
-  return std::min(count, std::uint64_t{1} << 48);
-}
 
 /// Whether a payload is exactly the fields of the event with this number.
 [[nodiscard]] bool well_formed(std::uint8_t event, std::size_t gid_size,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -23,9 +24,11 @@ class ObjectLog {
 
   /// Entries that made no sense.
   [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
-  /// Objects that the log had no room for.
+  /// Objects that the log had no room for. A process that scribbles over its ring has no more than
+  /// would fill its memory: each takes some hundred bytes there.
   [[nodiscard]] std::uint64_t dropped() const {
-    return plausible_count(mapping_.ring()->log_dropped);
+    constexpr std::uint64_t most = 1 << 24;
+    return std::min<std::uint64_t>(mapping_.ring()->log_dropped, most);
   }
 
  private:

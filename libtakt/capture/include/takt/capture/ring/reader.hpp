@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,18 +28,21 @@ class Reader {
   /// with the events that come from now on or, if the process already writes for the reader of the
   /// process that forked it, with the first of those. `enabled`: the events wanted, as a mask of
   /// event numbers. `beginning` (CLOCK_MONOTONIC, nanoseconds): of the recording, which no event is
-  /// before. Errors: not a ring, of another version of Takt, or another recorder reads it.
+  /// before. `selection`: of the process's nodes and topics, as selection_text() has it. Errors:
+  /// not a ring, of another version of Takt, or another recorder reads it.
   [[nodiscard]] static Result<std::unique_ptr<Reader>> attach(int memory, std::uint64_t enabled,
-                                                              std::uint64_t beginning);
+                                                              std::uint64_t beginning,
+                                                              std::string_view selection = {});
 
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
   /// Asks for no more events and lets go of the ring.
   ~Reader();
 
-  /// The next event; none if the ring is empty now, or if a ring's worth has been read since there
-  /// was none: who reads until there is none comes to an end, however fast the process writes, and
-  /// whatever it writes. O(size of the records that are passed over).
+  /// The next event; none if the ring is empty now, or if as many slots have been read since there
+  /// was none as a ring has, but at most `slot_count`: who reads until there is none comes to an
+  /// end, however fast the process writes, whatever it writes, and however large its ring is.
+  /// O(size of the records that are passed over).
   [[nodiscard]] std::optional<Event> next();
 
   /// The next entry of the object log, without those that next() gives, too; none if there is none
@@ -68,8 +73,11 @@ class Reader {
   [[nodiscard]] std::size_t threads() const;
   [[nodiscard]] std::uint32_t thread_id(std::size_t entry) const;
   [[nodiscard]] std::array<char, 16> thread_name(std::size_t entry) const;
-  /// The exact number of a thread's events that found the ring full since this reader began.
+  /// The exact number of a thread's events that found the ring full since this reader began; of a
+  /// process that scribbles over its ring, no more than a thread can have had in that time.
   [[nodiscard]] std::uint64_t dropped(std::size_t entry) const;
+  /// The same of all threads together, which share the machine's processors.
+  [[nodiscard]] std::uint64_t dropped_by_all() const;
   /// Objects that the log had no room for.
   [[nodiscard]] std::uint64_t dropped_objects() const { return objects_->dropped(); }
   /// Records that made no sense, or were passed over because they were not complete.
@@ -77,19 +85,29 @@ class Reader {
 
  private:
   Reader(Mapping mapping, Descriptor lock)
-      : mapping_(std::move(mapping)), ring_(mapping_.ring()), lock_(std::move(lock)) {
+      : mapping_(std::move(mapping)),
+        ring_(mapping_.ring()),
+        lock_(std::move(lock)),
+        turn_left_(slots_of_a_turn()) {
     payload_.reserve(payload_limit);
   }
 
+  [[nodiscard]] std::uint64_t slots_of_a_turn() const {
+    return std::min(mapping_.slot_count(), ring::slot_count);
+  }
+  /// Passes over what was written before this reader, which may be a whole ring.
+  void pass_older();
   [[nodiscard]] Record* record_at(std::uint64_t slot) const;
   [[nodiscard]] bool complete(std::uint64_t slot) const;
+  /// Events that a processor can have given this ring since this reader began.
+  [[nodiscard]] std::uint64_t possible_events() const;
 
   Mapping mapping_;
   Header* ring_;
   Descriptor lock_;  // keeps other readers away
   std::optional<ObjectLog> objects_;
   std::uint64_t tail_ = 0;
-  std::uint64_t turn_left_ = slot_count;  // slots that are read before next() gives none once
+  std::uint64_t turn_left_;  // slots that are read before next() gives none once
   std::uint64_t malformed_ = 0;
   std::uint64_t start_ = 0;
   std::uint64_t earliest_ = 0;  // earliest time that an event of this recording can have

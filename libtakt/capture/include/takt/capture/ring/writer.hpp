@@ -11,10 +11,11 @@
 /// system call. The reader looks into the ring by itself.
 namespace takt::capture::ring {
 
-/// The identity of a thread in its events.
+/// The identity of a thread in its events, and how many slots its process's ring has.
 struct Writer {
-  std::uint32_t thread;
-  std::uint8_t entry;
+  std::uint32_t thread = 0;
+  std::uint8_t entry = 0;
+  std::uint64_t slots = slot_count;
 };
 
 // The bytes of a field, as CTF has them: packed, in the processor's order.
@@ -58,12 +59,13 @@ class Putter {
 /// Writes into the ring from a byte position on, around its end.
 class Cursor : public Putter<Cursor> {
  public:
-  Cursor(std::byte* slots, std::uint64_t first_slot)
-      : slots_(slots), position_(first_slot % slot_count * slot_size + sizeof(Record)) {}
+  Cursor(std::byte* slots, std::uint64_t count, std::uint64_t first_slot)
+      : slots_(slots),
+        end_(slot_size * count),
+        position_((first_slot & (count - 1)) * slot_size + sizeof(Record)) {}
 
   void put_bytes(const void* bytes, std::size_t size) {
-    constexpr std::size_t end = slot_size * slot_count;
-    if (position_ + size <= end) [[likely]] {
+    if (position_ + size <= end_) [[likely]] {
       std::memcpy(slots_ + position_, bytes, size);
       position_ += size;
     } else {
@@ -73,13 +75,14 @@ class Cursor : public Putter<Cursor> {
 
  private:
   [[gnu::noinline]] void put_around_end(const void* bytes, std::size_t size) {
-    const std::size_t fits = slot_size * slot_count - position_;
+    const std::size_t fits = end_ - position_;
     std::memcpy(slots_ + position_, bytes, fits);
     position_ = size - fits;
     std::memcpy(slots_, static_cast<const std::byte*>(bytes) + fits, position_);
   }
 
   std::byte* slots_;
+  std::size_t end_;
   std::size_t position_;
 };
 
@@ -104,14 +107,15 @@ inline std::uint64_t now() {
          static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-/// Claims `count` slots; false if the ring is full. `first` becomes the first one's number.
-inline bool claim(Header& ring, std::uint64_t count, std::uint64_t& first) {
+/// Claims `count` of the ring's `slots`; false if it is full. `first` becomes the first one's
+/// number.
+inline bool claim(Header& ring, std::uint64_t slots, std::uint64_t count, std::uint64_t& first) {
   first = ring.head.load(std::memory_order_relaxed);
   for (;;) {
-    if (first + count - ring.known_tail.load(std::memory_order_acquire) > slot_count) {
+    if (first + count - ring.known_tail.load(std::memory_order_acquire) > slots) {
       const auto tail = ring.tail.load(std::memory_order_acquire);
       ring.known_tail.store(tail, std::memory_order_release);
-      if (first + count - tail > slot_count) {
+      if (first + count - tail > slots) {
         return false;
       }
     }
@@ -127,16 +131,16 @@ bool try_write(Header& ring, const Writer& writer, std::uint8_t event, const Fie
   const std::uint64_t time = now();
   const auto size = (std::size_t{0} + ... + size_of(fields));
   std::uint64_t slot = 0;
-  if (size > payload_limit || !claim(ring, slots_of(size), slot)) [[unlikely]] {
+  if (size > payload_limit || !claim(ring, writer.slots, slots_of(size), slot)) [[unlikely]] {
     return false;
   }
   auto* slots = reinterpret_cast<std::byte*>(&ring) + slots_offset;
-  auto* record = reinterpret_cast<Record*>(slots + slot % slot_count * slot_size);
+  auto* record = reinterpret_cast<Record*>(slots + (slot & (writer.slots - 1)) * slot_size);
   record->head = {time, writer.thread, static_cast<std::uint16_t>(size), event, writer.entry};
-  Cursor cursor(slots, slot);
+  Cursor cursor(slots, writer.slots, slot);
   (cursor.put(fields), ...);
   // The lines that come next are in the reader's cache, which cleared them: fetch one in time.
-  __builtin_prefetch(slots + (slot + 8) % slot_count * slot_size, 1);
+  __builtin_prefetch(slots + ((slot + 8) & (writer.slots - 1)) * slot_size, 1);
   record->commit.store(slot + 1, std::memory_order_release);
   return true;
 }
@@ -163,7 +167,7 @@ void log(Header& ring, const Writer& writer, const ThreadName& name, std::uint64
     return;
   }
   LogEntry head{now(), recording, writer.thread, static_cast<std::uint16_t>(size), event, 0, name};
-  Appender appender(reinterpret_cast<std::byte*>(&ring) + log_offset + position);
+  Appender appender(reinterpret_cast<std::byte*>(&ring) + log_offset(writer.slots) + position);
   appender.put_bytes(&head, sizeof head);
   (appender.put(fields), ...);
   ring.log_size.store(position + log_space(size), std::memory_order_release);

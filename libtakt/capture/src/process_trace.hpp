@@ -1,0 +1,73 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "takt/ctf/event_classes.hpp"
+#include "takt/ctf/trace.hpp"
+
+namespace takt::capture {
+
+/// The metadata of one process's trace. `tracer`: where its events come from.
+[[nodiscard]] ctf::Description describe_process(std::string_view tracer, pid_t process,
+                                                std::string_view program,
+                                                std::vector<ctf::EventClass> events);
+
+/// The tracepoints of one process as a CTF trace of its own. Each thread has a stream, because the
+/// events of a thread come in order and those of different threads need not. One more stream holds
+/// the descriptions of objects, without which nothing else can be understood.
+class ProcessTrace {
+ public:
+  /// Makes the trace. `tracer`: where the events come from; `events`: mask of those that can occur.
+  /// Error: the directory cannot be written.
+  [[nodiscard]] static Result<std::unique_ptr<ProcessTrace>> create(
+      ctf::Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
+      pid_t process, std::uint64_t events, std::size_t gid_size);
+
+  /// Appends an event; `name` is the thread's and taken from its first event. False if the process
+  /// has more threads than there can be streams.
+  bool append(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
+              std::uint16_t event, std::span<const std::byte> fields);
+  /// Appends an initialisation event of an object that is older than the recording, which began at
+  /// `time`.
+  void append_object(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
+                     std::uint16_t event, std::span<const std::byte> fields);
+  /// Says how many events of a thread have been lost so far.
+  bool set_discarded(std::uint32_t thread, std::span<const char, 16> name, std::uint64_t count);
+  /// Says how many events of objects have been lost so far.
+  void set_discarded_objects(std::uint64_t count) { objects_->set_discarded(count); }
+  /// Writes what is buffered.
+  void flush();
+  /// Events that the storage did not take.
+  [[nodiscard]] std::uint64_t unwritten() const;
+
+ private:
+  struct Thread {
+    std::unique_ptr<ctf::Stream> stream;
+    ctf::Contexts contexts;
+  };
+
+  ProcessTrace(pid_t process, std::unique_ptr<ctf::Trace> trace, bool forgets)
+      : process_(process),
+        forgets_(forgets),
+        trace_(std::move(trace)),
+        objects_(trace_->open_stream("objects", ctf::Kept::while_room)) {}
+
+  Thread* find(std::uint32_t thread, std::span<const char, 16> name);
+
+  pid_t process_;
+  bool forgets_;  // the storage does, so initialisation events go to the stream of objects
+  std::unique_ptr<ctf::Trace> trace_;
+  std::unique_ptr<ctf::Stream> objects_;
+  std::map<std::uint32_t, Thread> threads_;
+};
+
+}  // namespace takt::capture
