@@ -12,9 +12,15 @@ namespace {
 /// An executor that runs nothing takes less time than this between two of its events.
 constexpr Duration longest_choice = std::chrono::microseconds(100);
 
+/// A wait that takes longer was a sleep: nothing was ready when it began.
+constexpr Duration shortest_sleep = std::chrono::milliseconds(1);
+
 /// At most so many callbacks of a thread run within each other (callbacks that spin). Beyond that
 /// the outermost is taken for one that never ends.
 constexpr std::size_t most_nested = 256;
+
+/// An end that comes after so many others of its thread's callbacks were cut off is not expected.
+constexpr std::size_t most_cut = 16;
 
 }  // namespace
 
@@ -41,10 +47,22 @@ bool CallbackTracker::tells_what_it_does(ThreadIndex thread) const {
   return now != nullptr && now->speaks;
 }
 
+bool CallbackTracker::is_of_executor(ThreadIndex thread) const {
+  const State* const now = find(thread);
+  return now != nullptr && (now->speaks || now->runs_callbacks);
+}
+
 CallbackInstance& CallbackTracker::start_unannounced(ThreadIndex thread, Instant time,
                                                      ObservedCallbackIndex callback) {
   CallbackInstance& instance = start(thread, time, 0, callback);
   instance.is_unannounced = true;
+  return instance;
+}
+
+CallbackInstance& CallbackTracker::start_signalled(ThreadIndex thread, Instant time,
+                                                   ObservedCallbackIndex callback) {
+  CallbackInstance& instance = start_unannounced(thread, time, callback);
+  instance.is_signalled = true;
   return instance;
 }
 
@@ -106,11 +124,12 @@ std::optional<Duration> CallbackTracker::overhead(const State& state, Instant st
 CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::uint64_t handle,
                                          ObservedCallbackIndex callback) {
   State& now = state(thread);
+  now.runs_callbacks = now.runs_callbacks || handle != 0;
   end_wait(now, time);
   const Instant chosen = std::exchange(now.chosen_since, std::nullopt).value_or(time);
-  const auto lost = std::ranges::find(now.stack, handle, &Open::handle);
-  anomalies_.orphan_starts += static_cast<std::uint64_t>(now.stack.end() - lost);
-  now.stack.erase(lost, now.stack.end());
+  if (!now.stack.empty()) {
+    cut(now, std::ranges::find(now.stack, handle, &Open::handle));
+  }
   if (now.stack.size() == most_nested) {
     now.stack.erase(now.stack.begin());
     ++anomalies_.orphan_starts;
@@ -124,14 +143,30 @@ CallbackInstance& CallbackTracker::start(ThreadIndex thread, Instant time, std::
   instance.wait_begin = now.wait_begin;
   instance.wait_end = now.wait_end;
   instance.first_after_wait = now.waited;
+  instance.slept_from = now.slept_from;
+  instance.slept_until = now.slept_until;
+  instance.earlier_wait = now.waits.back();
   if (now.stack.empty()) {
     instance.overhead = overhead(now, time);
     if (instance.overhead) instance.before_turn = now.before_turn;
   }
   now.waited = false;
   now.before_unannounced = std::exchange(now.before_wait, std::nullopt);
-  now.stack.push_back({handle, std::nullopt, false, instance, time});
+  now.stack.push_back({.handle = handle,
+                       .cpu_at_start = {},
+                       .waits_at_start = {},
+                       .instance = instance,
+                       .last_activity = time});
   return now.stack.back().instance;
+}
+
+void CallbackTracker::cut(State& now, std::vector<Open>::iterator first) {
+  for (auto open = first; open != now.stack.end(); ++open) {
+    ++anomalies_.orphan_starts;
+    if (now.cut.size() == most_cut) now.cut.erase(now.cut.begin());
+    now.cut.push_back(open->handle);
+  }
+  now.stack.erase(first, now.stack.end());
 }
 
 const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
@@ -140,11 +175,15 @@ const CallbackInstance* CallbackTracker::end(ThreadIndex thread, Instant time,
   const auto found = std::ranges::find(std::views::reverse(now.stack), handle, &Open::handle);
   if (found == now.stack.rend()) {
     ++anomalies_.orphan_ends;
+    if (std::erase(now.cut, handle) != 0) {
+      ++anomalies_.overlapping_callbacks;
+      if (!std::exchange(now.is_mixed, true)) mixed_.push_back(thread);
+    }
     return nullptr;
   }
   // Callbacks that started after it on this thread, and did not end before it, can no longer end.
-  anomalies_.orphan_starts += static_cast<std::uint64_t>(found - now.stack.rbegin());
-  now.stack.erase(found.base(), now.stack.end());
+  // If one does, another process ran it.
+  if (found != now.stack.rbegin()) cut(now, found.base());
   return pop(now, time);
 }
 
@@ -154,6 +193,7 @@ const CallbackInstance* CallbackTracker::pop(State& now, Instant time) {
   now.ended.end = time;
   if (open.cpu_known_later && *now.cpu_now >= *open.cpu_at_start) {
     now.ended.cpu_time = *now.cpu_now - *open.cpu_at_start;
+    now.ended.suspended = suspended(open, now, time);
   }
   now.stack.pop_back();
   now.last_end = time;
@@ -165,12 +205,31 @@ const CallbackInstance* CallbackTracker::pop(State& now, Instant time) {
   return &now.ended;
 }
 
-void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
+std::optional<Suspended> CallbackTracker::suspended(const Open& open, const State& now,
+                                                    Instant end) {
+  const std::optional<Waits>& first = open.waits_at_start;
+  const std::optional<Waits>& last = now.waits_now;
+  if (!first || !last || first->time.has_value() != last->time.has_value()) {
+    return std::nullopt;
+  }
+  const std::int64_t times = std::max<std::int64_t>(0, last->times - first->times);
+  const Duration idle = end - open.instance.start - (*now.cpu_now - *open.cpu_at_start);
+  const bool knows_ready = first->ready && last->ready;
+  const Duration ready = knows_ready ? *last->ready - *first->ready : Duration{0};
+  const Duration time = last->time ? *last->time - *first->time : idle - ready;
+  return Suspended{.times = times,
+                   .time = times == 0 ? Duration{0} : std::max(Duration{0}, time),
+                   .by_scheduler = last->time.has_value()};
+}
+
+void CallbackTracker::cpu_time(ThreadIndex thread, Duration time, std::optional<Waits> waits) {
   State& now = state(thread);
   now.cpu_now = time;
+  now.waits_now = waits;
   // An instance that no event names (is_unannounced) has no known start, so a reading of the clock
   // during it does not say how long it ran.
-  if (now.stack.empty() || now.stack.back().instance.is_unannounced) {
+  if (now.stack.empty() ||
+      (now.stack.back().instance.is_unannounced && !now.stack.back().instance.is_signalled)) {
     return;
   }
   Open& open = now.stack.back();
@@ -179,6 +238,7 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
     return;
   }
   open.cpu_at_start = time;
+  open.waits_at_start = waits;
   // The processor clock tells the overhead net of preemption, but not net of polling while idle.
   if (now.stack.size() == 1 && now.cpu_at_end && time >= *now.cpu_at_end) {
     const Duration overhead = time - *now.cpu_at_end;
@@ -190,9 +250,11 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time) {
 void CallbackTracker::change_clock(ThreadIndex thread) {
   State& now = state(thread);
   now.cpu_now.reset();
+  now.waits_now.reset();
   now.cpu_at_end.reset();
   for (Open& open : now.stack) {
     open.cpu_at_start.reset();
+    open.waits_at_start.reset();
     open.cpu_known_later = false;
     open.instance.by_scheduler = false;
   }
@@ -219,6 +281,8 @@ void CallbackTracker::wait_begin(ThreadIndex thread, Instant time) {
   if (!now.before_wait && now.last_end) {
     now.before_wait = time - *now.last_end;
   }
+  end_sleep(now, time);
+  now.waits = {time, now.waits[0], now.waits[1]};
   now.waiting_since = time;
   now.has_waits = true;
 }
@@ -228,7 +292,15 @@ void CallbackTracker::wait_end(ThreadIndex thread, Instant time) {
   end_wait(state(thread), time);
 }
 
+void CallbackTracker::end_sleep(State& now, Instant time) {
+  if (now.waiting_since && time - *now.waiting_since > shortest_sleep) {
+    now.slept_from = now.waiting_since;
+    now.slept_until = time;
+  }
+}
+
 void CallbackTracker::end_wait(State& now, Instant time) {
+  end_sleep(now, time);
   if (now.waiting_since) {
     now.wait_begin = std::exchange(now.waiting_since, std::nullopt);
     now.wait_end = time;

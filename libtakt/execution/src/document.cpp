@@ -1,8 +1,10 @@
 #include "takt/execution/document.hpp"
 
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <utility>
 
 #include "takt/base/grow.hpp"
 #include "takt/base/json_text.hpp"
@@ -47,6 +49,7 @@ void add_places(Json& json, const events::Threads& threads, const Objects& objec
   }
   json["nodes"] = Json::array();
   for (const Node& node : objects.nodes) {
+    if (node.continues) continue;
     const events::Process& process = threads[node.process];
     json["nodes"].push_back({{"name", node.full_name()},
                              {"process", process.name},
@@ -62,6 +65,7 @@ void add_traffic(Json& json, const Objects& objects, const Summary& summary) {
     std::uint64_t subscriptions = 0;
     std::uint64_t publications = 0;
     std::uint64_t takes = 0;
+    std::uint64_t left_out = 0;  // publishers and subscriptions, as the user wanted it
   };
   std::vector<TopicCounts> topics(objects.topics.size());
   const auto endpoint_json = [&objects](const auto& endpoint, std::uint64_t count) {
@@ -72,19 +76,45 @@ void add_traffic(Json& json, const Objects& objects, const Summary& summary) {
                 {"count", count}};
   };
   Json publishers = Json::array();
+  // What a node sent before it ended counts for the publisher with which it came back.
+  std::map<std::pair<NodeIndex, TopicIndex>, std::uint64_t> before;
+  const auto is_former = [&](const Publisher& publisher) {
+    return publisher.since < objects[*publisher.node].since;
+  };
+  for (const Publisher& publisher : objects.publishers) {
+    if (publisher.node && !is_former(publisher)) before[{*publisher.node, publisher.topic}] = 0;
+  }
   for (std::size_t i = 0; i < objects.publishers.size(); ++i) {
     const Publisher& publisher = objects.publishers[i];
-    const std::uint64_t count = value_at(summary.publications, PublisherIndex(i));
+    std::uint64_t count = value_at(summary.publications, PublisherIndex(i));
+    const auto again =
+        publisher.node ? before.find({*publisher.node, publisher.topic}) : before.end();
+    if (again != before.end()) {
+      if (is_former(publisher)) {
+        again->second += count;
+        continue;
+      }
+      count += std::exchange(again->second, 0);
+    }
     topics[publisher.topic.value()].publishers += 1;
     topics[publisher.topic.value()].publications += count;
+    topics[publisher.topic.value()].left_out +=
+        objects.is_left_out(publisher.node, publisher.topic) ? 1U : 0U;
     publishers.push_back(endpoint_json(publisher, count));
   }
   Json subscriptions = Json::array();
+  std::map<ObservedCallbackIndex, std::uint64_t> takes;
+  for (std::size_t i = 0; i < objects.subscriptions.size(); ++i) {
+    takes[objects.subscriptions[i].callback] += value_at(summary.takes, SubscriptionIndex(i));
+  }
   for (std::size_t i = 0; i < objects.subscriptions.size(); ++i) {
     const Subscription& subscription = objects.subscriptions[i];
-    const std::uint64_t count = value_at(summary.takes, SubscriptionIndex(i));
+    if (objects[subscription.callback].subscription != SubscriptionIndex(i)) continue;
+    const std::uint64_t count = takes[subscription.callback];
     topics[subscription.topic.value()].subscriptions += 1;
     topics[subscription.topic.value()].takes += count;
+    topics[subscription.topic.value()].left_out +=
+        objects.is_left_out(subscription.node, subscription.topic) ? 1U : 0U;
     subscriptions.push_back(endpoint_json(subscription, count));
   }
   json["topics"] = Json::array();
@@ -94,7 +124,8 @@ void add_traffic(Json& json, const Objects& objects, const Summary& summary) {
                                 {"publishers", topics[i].publishers},
                                 {"subscriptions", topics[i].subscriptions},
                                 {"publications", topics[i].publications},
-                                {"takes", topics[i].takes}});
+                                {"takes", topics[i].takes},
+                                {"left_out", topics[i].left_out}});
     }
   }
   json["publishers"] = std::move(publishers);
@@ -105,19 +136,25 @@ void add_traffic(Json& json, const Objects& objects, const Summary& summary) {
 void add_timers_and_services(Json& json, const Objects& objects,
                              const std::vector<std::string>& ids) {
   json["timers"] = Json::array();
-  for (const Timer& timer : objects.timers) {
+  for (std::size_t i = 0; i < objects.timers.size(); ++i) {
+    const Timer& timer = objects.timers[i];
+    if (objects[timer.callback].timer != TimerIndex(i)) continue;
     json["timers"].push_back({{"node", node_json(objects, timer.node)},
                               {"period", timer.period.count()},
                               {"callback", ids[timer.callback.value()]}});
   }
   json["services"] = Json::array();
-  for (const Service& service : objects.services) {
+  for (std::size_t i = 0; i < objects.services.size(); ++i) {
+    const Service& service = objects.services[i];
+    if (objects[service.callback].service != ServiceIndex(i)) continue;
     json["services"].push_back({{"node", node_json(objects, service.node)},
                                 {"name", objects[service.name]},
                                 {"callback", ids[service.callback.value()]}});
   }
   json["clients"] = Json::array();
-  for (const Client& client : objects.clients) {
+  for (std::size_t i = 0; i < objects.clients.size(); ++i) {
+    const Client& client = objects.clients[i];
+    if (objects[client.callback].client != ClientIndex(i)) continue;
     json["clients"].push_back(
         {{"node", node_json(objects, client.node)}, {"name", objects[client.name]}});
   }
@@ -149,19 +186,23 @@ void add_callbacks(Json& json, const Database& database, const Summary& summary,
       members.push_back(ids[callback.value()]);
     }
     Json thread_ids = Json::array();
+    Json scheduling = Json::array();
     for (const ThreadIndex thread : executors[i].threads) {
       thread_ids.push_back(threads[thread].id);
+      scheduling.push_back(schedule_json(database, thread));
     }
     executors_json.push_back({{"id", executor_names[i]},
                               {"kind", executors[i].kind()},
                               {"process", threads[executors[i].process].name},
                               {"pid", threads[executors[i].process].id},
                               {"threads", thread_ids},
+                              {"scheduling", scheduling},
                               {"callbacks", members}});
   }
   json["callbacks"] = Json::array();
   for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
     const Callback& callback = objects.callbacks[i];
+    if (callback.continues) continue;
     const auto topic = objects.topic_of(callback);
     const auto activity = value_at(summary.callbacks, ObservedCallbackIndex(i));
     json["callbacks"].push_back(
@@ -173,6 +214,7 @@ void add_callbacks(Json& json, const Database& database, const Summary& summary,
          {"period", callback.timer ? Json(objects[*callback.timer].period.count()) : Json()},
          {"executor", executor_of[i]},
          {"count", activity.execution_time.count()},
+         {"left_out", objects.is_left_out(callback)},
          {"execution_time", execution_time_json(activity)}});
   }
   json["executors"] = std::move(executors_json);
@@ -186,6 +228,16 @@ Json recoveries_json(const Database& database) {
                     {"pid", process.id},
                     {"objects", recovery.objects},
                     {"unknown", recovery.unknown}});
+  }
+  return json;
+}
+
+/// Processes with ROS 2 that are not in the recording, or not from their beginning.
+Json unrecorded_json(const Database& database) {
+  Json json = Json::array();
+  for (const Unrecorded& found : database.objects().unrecorded) {
+    const events::Process& process = database.threads()[found.process];
+    json.push_back({{"process", process.name}, {"pid", process.id}, {"why", found.why}});
   }
   return json;
 }
@@ -216,6 +268,10 @@ std::string to_json(const events::EventStream& source, const Database& database,
   add_callbacks(json, database, summary, ids);
   json["message_links"] = objects.message_links.size();
   json["recoveries"] = recoveries_json(database);
+  json["unrecorded"] = unrecorded_json(database);
+  json["selection"] = {{"include", objects.selection.include},
+                       {"exclude", objects.selection.exclude}};
+  json["repeated"] = {{"packets", source.repeated().packets}, {"events", source.repeated().events}};
   json["anomalies"] = Json::object();
   for (const auto& [name, count] : database.anomalies().list()) {
     json["anomalies"][std::string(name)] = count;

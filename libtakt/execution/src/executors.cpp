@@ -51,13 +51,15 @@ std::string Executor::kind() const {
 
 void ExecutorFinder::on_instance(const Database& /*database*/, const CallbackInstance& instance) {
   auto& threads = grow_to(threads_of_, instance.callback);
+  grow_to(has_run_, instance.callback) = 1;
   const bool is_last = !threads.empty() && threads.back() == instance.thread;
   if (!is_last && pairs_.emplace(instance.callback, instance.thread).second) {
     threads.push_back(instance.thread);
   }
   Runs& runs = grow_to(runs_, instance.thread);
   ++runs.count;
-  runs.waited = runs.waited || instance.wait_end.has_value();
+  // An executor that signals the runs of callbacks is one of those that wait (rclpy).
+  runs.waited = runs.waited || instance.wait_end.has_value() || instance.is_signalled;
 }
 
 std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
@@ -68,8 +70,10 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
   Groups groups(threads.threads().size());
   for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
     if (is_source(callback)) continue;
+    std::map<ProcessIndex, ThreadIndex> first;
     for (const ThreadIndex thread : threads_of_[callback]) {
-      groups.join(threads_of_[callback].front().value(), thread.value());
+      const auto [known, is_new] = first.try_emplace(threads[thread].process, thread);
+      groups.join(known->second.value(), thread.value());
     }
   }
   std::map<std::pair<ProcessIndex, std::string>, ThreadIndex> announced;
@@ -85,15 +89,15 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     const auto [entry, is_new] =
         position.try_emplace(groups.root(thread.value()), executors.size());
     if (is_new) {
-      executors.push_back({threads[thread].process, {}, {}, {}, false, false});
+      executors.emplace_back().process = threads[thread].process;
     }
     return executors[entry->second];
   };
   std::vector<bool> is_placed(threads.threads().size());
   for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
+    if (!has_run(callback)) continue;
     if (is_source(callback)) {
       // Alone, whatever else its thread does (ros-llama S-1.5).
-      if (threads_of_[callback].empty()) continue;
       Executor& source = executors.emplace_back();
       source.process = objects.callbacks[callback].process;
       source.threads = threads_of_[callback];
@@ -101,16 +105,28 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
       source.is_source = true;
       continue;
     }
+    executor_of(threads_of_[callback].back()).callbacks.emplace_back(callback);
+  }
+  // Threads that ran its callbacks during start-up alone are the executor's, too.
+  for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
+    if (is_source(callback)) continue;
     for (const ThreadIndex thread : threads_of_[callback]) {
-      Executor& executor = executor_of(thread);
-      if (!is_placed[thread.value()]) {
-        is_placed[thread.value()] = true;
-        executor.threads.push_back(thread);
-      }
+      const auto found = position.find(groups.root(thread.value()));
+      if (is_placed[thread.value()] || found == position.end()) continue;
+      is_placed[thread.value()] = true;
+      executors[found->second].threads.push_back(thread);
     }
-    if (!threads_of_[callback].empty()) {
-      executor_of(threads_of_[callback].front()).callbacks.emplace_back(callback);
+  }
+  for (std::size_t callback = 0; callback < threads_of_.size(); ++callback) {
+    if (is_source(callback) || !has_run(callback)) continue;
+    std::map<ProcessIndex, std::vector<ThreadIndex>> former;
+    for (const ThreadIndex thread : threads_of_[callback]) {
+      if (is_placed[thread.value()]) continue;
+      is_placed[thread.value()] = true;
+      former[threads[thread].process].push_back(thread);
     }
+    Executor& executor = executor_of(threads_of_[callback].back());
+    for (auto& [process, group] : former) executor.former.push_back(std::move(group));
   }
   for (Executor& executor : executors) {
     executor.tells_no_waits = std::ranges::all_of(executor.threads, [this](ThreadIndex thread) {
@@ -130,6 +146,21 @@ std::vector<Executor> ExecutorFinder::executors(const Objects& objects,
     }
   }
   return executors;
+}
+
+void add_announced_threads(std::vector<Executor>& executors, const Objects& objects,
+                           const events::Threads& threads) {
+  for (Executor& executor : executors) {
+    if (!executor.announced || executor.is_source) continue;
+    for (const ExecutorThread& announced : objects.executor_threads) {
+      if (threads[announced.thread].process != executor.process ||
+          announced.executor != executor.announced->executor ||
+          std::ranges::count(executor.threads, announced.thread) != 0) {
+        continue;
+      }
+      executor.threads.push_back(announced.thread);
+    }
+  }
 }
 
 std::vector<std::string> executor_ids(const std::vector<Executor>& executors,

@@ -167,6 +167,10 @@ std::string display_name(const Objects& objects, const Callback& callback) {
 }
 
 void CallbackIds::assign(const Objects& objects, std::size_t callback) {
+  if (const auto& goes_on_as = objects.callbacks[callback].continues) {
+    ids_[callback] = of(objects, *goes_on_as);
+    return;
+  }
   std::string id = id_stem(objects, objects.callbacks[callback]);
   const int count = ++used_[id];
   if (count > 1) {

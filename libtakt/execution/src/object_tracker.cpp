@@ -44,6 +44,13 @@ ObservedCallbackIndex ObjectTracker::add_callback(Callback callback) {
   return ObservedCallbackIndex(objects_.callbacks.size() - 1);
 }
 
+ObservedCallbackIndex ObjectTracker::add_callback(const Occurrence& at, Handle handle,
+                                                  Callback callback) {
+  const ObservedCallbackIndex made = add_callback(std::move(callback));
+  identities_.add(made, at.thread, handle, at.time);
+  return made;
+}
+
 void ObjectTracker::own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner,
                         Handle owner_handle) {
   CallbackHandle& entry = callback_handles_.at(process, callback);
@@ -59,7 +66,7 @@ std::optional<ObservedCallbackIndex> ObjectTracker::resolve(ProcessIndex process
   switch (handle.owner) {
     case CallbackHandle::Owner::timer:
       if (const auto* timer = timers_.find(process, handle.owner_handle)) {
-        return continued(*timer, handle.symbol);
+        return objects_[*timer].callback;
       }
       break;
     case CallbackHandle::Owner::subscription:
@@ -81,14 +88,64 @@ std::optional<ObservedCallbackIndex> ObjectTracker::resolve(ProcessIndex process
   return std::nullopt;
 }
 
-ObservedCallbackIndex ObjectTracker::continued(TimerIndex index, const std::string& symbol) {
-  Timer& timer = objects_[index];
-  if (const auto former = std::exchange(timer.former, std::nullopt)) {
-    const Timer& before = objects_[*former];
-    const bool is_same = before.node == timer.node && objects_[before.callback].symbol == symbol;
-    if (is_same) timer.callback = before.callback;
+ObservedCallbackIndex ObjectTracker::settle(ObservedCallbackIndex callback,
+                                            const std::string& symbol) {
+  if (identities_.is_settled(callback)) return callback;
+  const auto former = identities_.former(callback, symbol);
+  if (!former) return callback;
+  go_on(*former, callback);
+  return *former;
+}
+
+void ObjectTracker::go_on(ObservedCallbackIndex former, ObservedCallbackIndex callback) {
+  const auto node = objects_.node_of(objects_[former]);
+  const auto newer = objects_.node_of(objects_[callback]);
+  Callback& to = objects_[former];
+  Callback& from = objects_[callback];
+  from.continues = former;
+  to.process = from.process;
+  to.handle = from.handle;
+  const auto move = [&](auto Callback::*owner) {
+    if (!(from.*owner)) return;
+    to.*owner = from.*owner;
+    objects_[*(to.*owner)].callback = former;
+  };
+  move(&Callback::timer);
+  move(&Callback::subscription);
+  move(&Callback::service);
+  move(&Callback::client);
+  if (node != newer) go_on(*node, *newer);
+}
+
+void ObjectTracker::go_on(NodeIndex former, NodeIndex node) {
+  Node& from = objects_[node];
+  from.continues = former;
+  objects_[former].process = from.process;
+  objects_[former].handle = from.handle;
+  objects_[former].since = from.since;
+  nodes_.at(from.process, from.handle) = former;
+  const auto move = [&](auto& list) {
+    for (auto& object : list) {
+      if (object.node == node) object.node = former;
+    }
+  };
+  move(objects_.publishers);
+  move(objects_.subscriptions);
+  move(objects_.timers);
+  move(objects_.services);
+  move(objects_.clients);
+  move(objects_.waitables);
+  move(objects_.event_sources);
+  move(objects_.lifecycle_machines);
+}
+
+TopicIndex ObjectTracker::triggers(ObservedCallbackIndex timer) {
+  auto& topic = objects_[timer].triggers;
+  if (!topic) {
+    topic = TopicIndex(objects_.topics.size());
+    objects_.topics.emplace_back();
   }
-  return timer.callback;
+  return *topic;
 }
 
 void ObjectTracker::name(ObservedCallbackIndex index, Handle handle, const std::string& symbol) {
@@ -111,12 +168,22 @@ bool ObjectTracker::announces_callback(ServiceIndex service) const {
   return announced_services_.find(known.process, known.handle) != nullptr;
 }
 
-void ObjectTracker::adopt(ProcessIndex process, Handle callback, ClientIndex client) {
+void ObjectTracker::adopt(ProcessIndex process, Handle callback, ObservedCallbackIndex owner) {
   CallbackHandle& entry = callback_handles_.at(process, callback);
   if (entry.owner == CallbackHandle::Owner::none && !entry.callback) {
-    entry.callback = objects_[client].callback;
+    entry.callback = settle(owner, entry.symbol);
     name(*entry.callback, callback, entry.symbol);
   }
+}
+
+std::optional<ObservedCallbackIndex> ObjectTracker::executed(ProcessIndex process,
+                                                             Handle handle) const {
+  if (const auto* timer = timers_.find(process, handle)) return objects_[*timer].callback;
+  if (const auto* subscription = subscriptions_.find(process, handle)) {
+    return objects_[*subscription].callback;
+  }
+  if (const auto* service = services_.find(process, handle)) return objects_[*service].callback;
+  return std::nullopt;
 }
 
 ObservedCallbackIndex ObjectTracker::callback(ProcessIndex process, Handle handle) {
@@ -126,6 +193,7 @@ ObservedCallbackIndex ObjectTracker::callback(ProcessIndex process, Handle handl
     if (!entry.callback) {
       entry.callback = add_callback({.process = process});
     }
+    entry.callback = settle(*entry.callback, entry.symbol);
     name(*entry.callback, handle, entry.symbol);
   }
   return *entry.callback;
@@ -192,6 +260,19 @@ void ObjectTracker::identify(Endpoint<Index>& endpoint, const Gid& gid) {
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclInit& context) {
   grow_to(objects_.tracetools_versions, at.process) = context.version;
+  ++grow_to(objects_.contexts, at.process);
+}
+
+void ObjectTracker::on(const Occurrence& at, const tracepoints::UnrecordedProcess& found) {
+  objects_.unrecorded.push_back({at.process, std::string(found.why)});
+}
+
+void ObjectTracker::on(const Occurrence& /*at*/, const tracepoints::Selection& pattern) {
+  auto& patterns =
+      pattern.rule == "include" ? objects_.selection.include : objects_.selection.exclude;
+  if (std::ranges::find(patterns, pattern.pattern) == patterns.end()) {  // of several hosts
+    patterns.emplace_back(pattern.pattern);
+  }
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::ClientLibrary& library) {
@@ -246,8 +327,6 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RmwSubscriptionI
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclSubscriptionInit& subscription) {
   auto& endpoint = rmw_subscriptions_.at(at.process, subscription.rmw_subscription_handle);
   const SubscriptionIndex index(objects_.subscriptions.size());
-  const ObservedCallbackIndex callback = add_callback(
-      {.kind = CallbackKind::subscription, .process = at.process, .subscription = index});
   objects_.subscriptions.push_back(
       {.process = at.process,
        .handle = subscription.subscription_handle,
@@ -255,8 +334,11 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclSubscriptionI
        .topic = topic(subscription.topic_name),
        .queue_depth = static_cast<std::int64_t>(subscription.queue_depth),
        .gid = endpoint.gid,
-       .callback = callback,
+       .callback = {},
        .since = at.time});
+  objects_[index].callback = add_callback(
+      at, subscription.subscription_handle,
+      {.kind = CallbackKind::subscription, .process = at.process, .subscription = index});
   place(index, at.process, subscription.node_handle);
   endpoint.object = index;
   subscriptions_.at(at.process, subscription.subscription_handle) = index;
@@ -274,14 +356,15 @@ void ObjectTracker::on(const Occurrence& at,
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclServiceInit& service) {
   const ServiceIndex index(objects_.services.size());
-  const ObservedCallbackIndex callback =
-      add_callback({.kind = CallbackKind::service, .process = at.process, .service = index});
   objects_.services.push_back({.process = at.process,
                                .handle = service.service_handle,
                                .rmw_handle = service.rmw_service_handle,
                                .name = topic(service.service_name),
-                               .callback = callback,
+                               .callback = {},
                                .since = at.time});
+  objects_[index].callback =
+      add_callback(at, service.service_handle,
+                   {.kind = CallbackKind::service, .process = at.process, .service = index});
   place(index, at.process, service.node_handle);
   services_.at(at.process, service.service_handle) = index;
   rmw_services_.at(at.process, service.rmw_service_handle) = index;
@@ -299,32 +382,29 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RmwClientInit& c
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclClientInit& client) {
   auto& endpoint = rmw_clients_.at(at.process, client.rmw_client_handle);
   const ClientIndex index(objects_.clients.size());
-  const ObservedCallbackIndex callback =
-      add_callback({.kind = CallbackKind::client, .process = at.process, .client = index});
   objects_.clients.push_back({.process = at.process,
                               .handle = client.client_handle,
                               .rmw_handle = client.rmw_client_handle,
                               .name = topic(client.service_name),
                               .gid = endpoint.gid,
-                              .callback = callback,
+                              .callback = {},
                               .since = at.time});
+  objects_[index].callback =
+      add_callback(at, client.client_handle,
+                   {.kind = CallbackKind::client, .process = at.process, .client = index});
   place(index, at.process, client.node_handle);
   endpoint.object = index;
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclTimerInit& timer) {
   const TimerIndex index(objects_.timers.size());
-  const ObservedCallbackIndex callback =
-      add_callback({.kind = CallbackKind::timer, .process = at.process, .timer = index});
-  const Duration period = bounded(Duration(timer.period));
-  auto former = value_of(timers_.find(at.process, timer.timer_handle));
-  if (former && objects_[*former].period != period) former.reset();
   objects_.timers.push_back({.process = at.process,
                              .handle = timer.timer_handle,
-                             .period = period,
-                             .callback = callback,
-                             .since = at.time,
-                             .former = former});
+                             .period = bounded(Duration(timer.period)),
+                             .callback = {},
+                             .since = at.time});
+  objects_[index].callback = add_callback(
+      at, timer.timer_handle, {.kind = CallbackKind::timer, .process = at.process, .timer = index});
   timers_.at(at.process, timer.timer_handle) = index;
 }
 
@@ -351,6 +431,8 @@ void ObjectTracker::on(const Occurrence& at,
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclLifecycleTransition& change) {
+  const bool is_under_way = change.goal_label.ends_with("ing");  // "configuring" …
+  identities_.note_step(at.thread, is_under_way ? std::string(change.goal_label) : "");
   if (const auto* known = lifecycle_machines_.find(at.process, change.state_machine)) {
     LifecycleMachine& machine = objects_.lifecycle_machines[*known];
     machine.state = change.goal_label;
@@ -374,14 +456,14 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::MessageLinkParti
   add_link(MessageLink::Kind::partial_sync, at.process, link.subs, link.pubs);
 }
 
-std::optional<ObservedCallbackIndex> ObjectTracker::known_callback(ProcessIndex process,
+std::optional<ObservedCallbackIndex> ObjectTracker::known_callback(const Occurrence& at,
                                                                    Handle handle) {
-  CallbackHandle* const entry = callback_handles_.find(process, handle);
+  CallbackHandle* const entry = callback_handles_.find(at.process, handle);
   const auto known = entry == nullptr  ? std::nullopt
                      : entry->callback ? entry->callback
-                                       : resolve(process, *entry);
+                                       : resolve(at.process, *entry);
   anomalies_.unknown_link_ends += known ? 0u : 1u;
-  return known;
+  return known ? std::optional(settle(*known, entry->symbol)) : std::nullopt;
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::InputsLinked& link) {
@@ -392,14 +474,14 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::InputsLinked& li
     linked.kind = InputLink::Kind::newest;
   } else if (link.how == "sampled") {
     linked.kind = InputLink::Kind::sampled;
-    linked.reader = known_callback(at.process, link.reader);
+    linked.reader = known_callback(at, link.reader);
     if (!linked.reader) return;
   } else {
     ++anomalies_.unknown_link_ends;
     return;
   }
   for (const Handle handle : link.callbacks) {
-    const auto input = known_callback(at.process, handle);
+    const auto input = known_callback(at, handle);
     if (!input) return;
     linked.inputs.push_back(*input);
   }
@@ -455,6 +537,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::CallbackInit& ca
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered) {
+  grow_to(recovered_, at.process) = 1;
   objects_.recoveries.push_back({at.process, recovered.objects, std::string(recovered.unknown)});
 }
 
@@ -485,6 +568,11 @@ void ObjectTracker::finish() {
       name(*entry.callback, handle, entry.symbol);
     }
   });
+  // What has never run is compared in the order in which it was made.
+  for (std::size_t i = 0; i < objects_.callbacks.size(); ++i) {
+    const std::string symbol = objects_.callbacks[i].symbol;
+    settle(ObservedCallbackIndex(i), symbol);
+  }
 }
 
 }  // namespace takt::execution

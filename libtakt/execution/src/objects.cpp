@@ -57,6 +57,19 @@ std::string Objects::node_name(const Callback& callback) const {
   return node ? (*this)[*node].full_name() : "unknown";
 }
 
+bool Objects::is_left_out(const std::optional<NodeIndex>& node, TopicIndex topic) const {
+  if (selection.is_everything()) return false;
+  return !selection.has(node ? (*this)[*node].full_name() : "", (*this)[topic]);
+}
+
+bool Objects::is_left_out(const Callback& callback) const {
+  if (selection.is_everything()) return false;
+  const auto node = node_of(callback);
+  const auto topic = topic_of(callback);
+  // What nobody described was recorded.
+  return node && !selection.has((*this)[*node].full_name(), topic ? (*this)[*topic] : "");
+}
+
 std::optional<TopicIndex> Objects::topic_of(const Callback& callback) const {
   switch (callback.kind) {
     case CallbackKind::subscription:

@@ -16,6 +16,7 @@ bool advance(events::EventStream& source, Interpreter& interpreter, events::Batc
     interpreter.finish();
     return false;
   }
+  interpreter.set_epoch(source.epoch_offset());
   interpreter.consume(batch);
   pass.interpret_seconds += Seconds(Clock::now() - read).count();
   if (pass.events == 0) {

@@ -3,13 +3,25 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
+#include "takt/base/grow.hpp"
+#include "takt/execution/names.hpp"
+
 namespace takt::execution {
 namespace {
+
+/// Those that the user wanted left out.
+std::uint64_t left_out_callbacks(const Objects& objects) {
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(objects.callbacks, [&](const Callback& callback) {
+        return !callback.continues && objects.is_left_out(callback);
+      }));
+}
 
 /// ISO 8601, to the second.
 std::string date(Duration since_epoch) {
@@ -41,10 +53,23 @@ nlohmann::ordered_json provenance(const events::EventStream& source, const Datab
   json["start_up"] = steady_since ? (*steady_since - pass.first).count() : 0;
   json["cores"] = source.processors();
   json["execution_time"] = database.totals().source();
+  json["suspension"] = database.totals().suspension_source();
   return json;
 }
 
-nlohmann::ordered_json losses(const events::StreamLosses& losses, const Anomalies& anomalies) {
+nlohmann::ordered_json schedule_json(const Database& database, ThreadIndex thread) {
+  const Schedule schedule = database.schedule(thread);
+  if (schedule.policy == Schedule::Policy::unknown) return {};
+  nlohmann::ordered_json json{{"policy", to_string(schedule.policy)},
+                              {"priority", schedule.priority},
+                              {"cores", nullptr},
+                              {"changes", schedule.changes}};
+  if (!schedule.cores.empty()) json["cores"] = schedule.cores;
+  return json;
+}
+
+nlohmann::ordered_json losses(const events::EventStream& source, const Database& database) {
+  const events::StreamLosses& losses = source.losses();
   nlohmann::ordered_json json{{"discarded", losses.discarded_events}};
   const auto add = [&json](std::string_view name, std::uint64_t count) {
     if (count != 0) {
@@ -54,9 +79,11 @@ nlohmann::ordered_json losses(const events::StreamLosses& losses, const Anomalie
   add("discarded_packets", losses.discarded_packets);
   add("cut_elements", losses.cut_elements);
   add("unreadable_bytes", losses.unreadable_bytes);
-  for (const auto& [name, count] : anomalies.list()) {
+  for (const auto& [name, count] : database.anomalies().list()) {
     add(name, count);
   }
+  add("unrecorded_processes", database.objects().unrecorded.size());
+  add("left_out_callbacks", left_out_callbacks(database.objects()));
   return json;
 }
 
@@ -85,11 +112,160 @@ std::vector<ProcessIndex> without_callbacks(const Objects& objects) {
   }
   std::set<ProcessIndex> found;
   for (const auto& node : objects.nodes) {
-    if (with_work.contains(node.process) && !seen.contains(node.process)) {
+    const bool is_seen =
+        seen.contains(node.process) || value_at(objects.signals_runs, node.process) != 0;
+    if (with_work.contains(node.process) && !is_seen) {
       found.insert(node.process);
     }
   }
   return {found.begin(), found.end()};
+}
+
+/// "4.5 s"; "350 ms" below a second.
+std::string in_words(Duration time) {
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  return milliseconds < 1000 ? fmt::format("{} ms", milliseconds)
+                             : fmt::format("{:.1f} s", static_cast<double>(milliseconds) / 1000);
+}
+
+/// "/worker: /work", "/worker: timer-20ms".
+std::string place(const Objects& objects, ObservedCallbackIndex index) {
+  const Callback& callback = objects[index];
+  const auto topic = objects.topic_of(callback);
+  const std::string what = topic ? objects[*topic]
+                           : callback.timer
+                               ? "timer-" + compact_duration(objects[*callback.timer].period)
+                               : display_name(objects, callback);
+  return fmt::format("{}: {}", objects.node_name(callback), what);
+}
+
+/// A callback that runs for longer than this at the end, and a call without an answer, are told.
+constexpr Duration too_long = std::chrono::seconds(1);
+
+void add_unfinished(const Database& database, std::vector<std::string>& lines) {
+  const Objects& objects = database.objects();
+  for (const CallbackInstance& open : database.open_instances()) {
+    const ProcessIndex process = database.threads()[open.thread].process;
+    const auto ended = database.threads().ended(process);
+    const Instant newest = database.newest_event(process);
+    const Duration time = newest - open.start;
+    // Where the process came back as another one, the callback's first one was killed.
+    if (time < too_long || objects[open.callback].process != process) continue;
+    // A thread that hangs and one that was killed look alike if nothing else of the process runs.
+    const bool is_silent = ended && newest - *ended > too_long;
+    lines.push_back(fmt::format("{} has not returned for {}{}", place(objects, open.callback),
+                                in_words(time),
+                                is_silent ? ", and nothing else of its process has run: it hangs "
+                                            "or was killed"
+                                          : ""));
+  }
+  for (const auto& [client, calls] : database.unanswered()) {
+    if (is_infrastructure(objects[objects[client].name])) continue;
+    const Duration time = database.newest_event(objects[client].process) - calls.first;
+    if (time < too_long) continue;
+    const auto& node = objects[client].node;
+    lines.push_back(fmt::format("{}: {} {} of {} had no response, the first for {}",
+                                node ? objects[*node].full_name() : "unknown", calls.count,
+                                calls.count == 1 ? "call" : "calls", objects[objects[client].name],
+                                in_words(time)));
+  }
+}
+
+void add_late_readers(const Database& database, std::vector<std::string>& lines) {
+  for (const auto& [callback, late] : database.late_readers()) {
+    const auto topic = database.objects().topic_of(database.objects()[callback]);
+    if (!topic || is_infrastructure(database.objects()[*topic])) continue;
+    lines.push_back(fmt::format(
+        "{}: {} {} sent up to {} before the subscription was there; that time counts nowhere",
+        place(database.objects(), callback), late.messages,
+        late.messages == 1 ? "message was" : "messages were", in_words(late.longest)));
+  }
+}
+
+/// "process 101 (camera)".
+std::string name_of(const events::Process& process) {
+  return fmt::format("process {} ({})", process.id, process.name);
+}
+
+/// Says what is missing because the user wanted it so.
+void add_left_out(const Database& database, std::vector<std::string>& lines) {
+  const Objects& objects = database.objects();
+  if (objects.selection.is_everything()) return;
+  std::string options;
+  for (const auto& pattern : objects.selection.include) options += " --include " + pattern;
+  for (const auto& pattern : objects.selection.exclude) options += " --exclude " + pattern;
+  const auto publishers =
+      std::ranges::count_if(objects.publishers, [&](const Publisher& publisher) {
+        return objects.is_left_out(publisher.node, publisher.topic);
+      });
+  lines.push_back(fmt::format(
+      "recorded with{}: {} callbacks and {} publishers are left out; flows through them begin or "
+      "end there, and models lack the time that these callbacks take",
+      options, left_out_callbacks(objects), publishers));
+}
+
+/// Says what is missing because processes were not recorded, as far as anything shows it.
+void add_unrecorded(const Database& database, std::vector<std::string>& lines) {
+  const Objects& objects = database.objects();
+  for (const Unrecorded& found : objects.unrecorded) {
+    const events::Process& process = database.threads()[found.process];
+    lines.push_back(fmt::format("1 process with ROS 2 ({}, {}) was not recorded: {}", process.id,
+                                process.name, found.why));
+  }
+  std::vector<bool> has_publisher(objects.topics.size());
+  std::vector<bool> is_left_out(objects.topics.size());
+  for (const Publisher& publisher : objects.publishers) {
+    const std::size_t topic = publisher.topic.value();
+    has_publisher[topic] = true;
+    is_left_out[topic] = is_left_out[topic] || objects.is_left_out(publisher.node, publisher.topic);
+  }
+  std::string elsewhere;
+  const auto& unmatched = database.anomalies().unmatched_of_topic;
+  for (std::size_t i = 0; i < unmatched.size(); ++i) {
+    if (unmatched[i] == 0 || is_left_out[i]) continue;
+    const std::string& topic = objects.topics[i];
+    const bool is_service = std::ranges::any_of(
+        objects.services, [i](const Service& service) { return service.name.value() == i; });
+    if (has_publisher[i] || is_service) {
+      elsewhere += fmt::format("{}{} on {}", elsewhere.empty() ? "" : ", ", unmatched[i], topic);
+    } else {
+      lines.push_back(
+          fmt::format("{0} messages were received on {1} and none of its publishers is in the "
+                      "recording: a process that publishes {1} was not recorded",
+                      unmatched[i], topic));
+    }
+  }
+  if (!elsewhere.empty()) {
+    lines.push_back(fmt::format(
+        "messages were received whose sending is not in the recording ({}): another process that "
+        "sends there was not recorded, or they are older than the recording",
+        elsewhere));
+  }
+}
+
+/// Processes that may be several with the same number.
+void add_mixed(const events::EventStream& source, const Database& database,
+               std::vector<std::string>& lines) {
+  constexpr std::string_view remedy =
+      "record with the context pid_ns ('lttng add-context -u -t pid_ns')";
+  std::set<ProcessIndex> mixed;
+  for (const ThreadIndex thread : database.mixed_threads()) {
+    mixed.insert(database.threads()[thread].process);
+  }
+  for (const ProcessIndex process : mixed) {
+    lines.push_back(fmt::format(
+        "{}: callbacks of one of its threads overlap, so these are processes with the same number, "
+        "of containers for instance, and what is said of them is mixed; {}",
+        name_of(database.threads()[process]), remedy));
+  }
+  const auto& contexts = database.objects().contexts;
+  for (std::size_t i = 0; source.knows_numbers_alone() && i < contexts.size(); ++i) {
+    if (contexts[i] < 2 || mixed.contains(ProcessIndex(i))) continue;
+    lines.push_back(fmt::format(
+        "{} initialised ROS 2 {} times: these may be processes with the same number, of containers "
+        "for instance, whose events are mixed; {} to tell them apart",
+        name_of(database.threads()[ProcessIndex(i)]), contexts[i], remedy));
+  }
 }
 
 }  // namespace
@@ -110,12 +286,28 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
   if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
     lines.push_back(fmt::format(
         "{} events and {} packets were lost while recording: chains may be cut and counts too "
-        "low; record with larger buffers or fewer events",
+        "low; record with larger buffers (--buffer) or fewer events (--exclude)",
         losses.discarded_events, losses.discarded_packets));
   }
   if (losses.cut_elements != 0) {
     lines.push_back(fmt::format("{} elements of lists are left out: no list is longer than {}",
                                 losses.cut_elements, events::longest_list));
+  }
+  if (const auto& repeated = source.repeated(); repeated.packets + repeated.events != 0) {
+    lines.push_back(fmt::format(
+        "{} packets and {} other events were recorded more than once, by snapshots that overlap or "
+        "several sessions, and are counted once",
+        repeated.packets, repeated.events));
+  }
+  add_left_out(database, lines);
+  add_unrecorded(database, lines);
+  add_mixed(source, database, lines);
+  if (anomalies.takes_matched_by_time != 0) {
+    lines.push_back(
+        fmt::format("{} messages were followed by order and time, because ROS 2 before Jazzy "
+                    "(tracetools before "
+                    "8) does not record their source timestamps when they are published",
+                    anomalies.takes_matched_by_time));
   }
   for (const Recovery& recovery : database.objects().recoveries) {
     if (!recovery.unknown.empty()) {
@@ -133,6 +325,13 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
         "must be started with 'takt record -- COMMAND', and ros2:* events be recorded",
         process.id, process.name));
   }
+  if (anomalies.runs_without_end != 0) {
+    lines.push_back(fmt::format(
+        "{} runs of rclpy's callbacks count nowhere, because they or what came after them woke the "
+        "executor, or they waited within, and so nothing shows when they ended: start the program "
+        "with 'takt record -- COMMAND'",
+        anomalies.runs_without_end));
+  }
   if (anomalies.missing_initialisation()) {
     lines.push_back(fmt::format(
         "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
@@ -148,6 +347,8 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
     lines.push_back(fmt::format("{} messages match several publications and are linked to none",
                                 anomalies.ambiguous_takes));
   }
+  add_unfinished(database, lines);
+  add_late_readers(database, lines);
   return lines;
 }
 

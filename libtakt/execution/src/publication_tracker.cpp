@@ -44,7 +44,11 @@ std::optional<Publication> PublicationTracker::rmw_publish(ThreadIndex thread, I
     publisher = current.publisher;
   }
   if (!publisher) {
-    if (continues || !objects_.is_internal_publisher(process, rmw_publisher)) {
+    // Before Jazzy the event does not name the publisher. Then a message that rcl did not announce
+    // is the middleware's own.
+    const bool is_own =
+        rmw_publisher == 0 || objects_.is_internal_publisher(process, rmw_publisher);
+    if (continues || !is_own) {
       ++anomalies_.unknown_publications;
       current.active = current.active && !continues;
     }

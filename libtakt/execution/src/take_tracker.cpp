@@ -1,6 +1,7 @@
 #include "takt/execution/take_tracker.hpp"
 
 #include <array>
+#include <utility>
 
 #include "takt/base/grow.hpp"
 
@@ -20,29 +21,42 @@ MessageIndex::Key TakeTracker::response_key(TopicIndex service, const Gid& clien
 
 TakeTracker::Pending& TakeTracker::pending(ThreadIndex thread) { return grow_to(pending_, thread); }
 
-const Received* TakeTracker::receive(ThreadIndex thread, const Received& received) {
+void TakeTracker::abandon(ThreadIndex thread) {
   Pending& slot = pending(thread);
-  if (slot.active) {
-    ++anomalies_.takes_without_callback;
-  }
+  anomalies_.takes_without_callback += slot.active ? 1u : 0u;
+  slot.active = false;
+}
+
+const Received* TakeTracker::receive(ThreadIndex thread, const Received& received) {
+  abandon(thread);
+  Pending& slot = pending(thread);
   slot = {true, received};
   return &slot.received;
 }
 
-std::pair<TakeTracker::Match, PublicationId> TakeTracker::match(const MessageIndex::Key& key,
-                                                                std::int64_t tolerance) {
+MessageIndex::Matches TakeTracker::find_message(const MessageIndex::Key& key) {
   MessageIndex::Matches matches = messages_.find(key);
-  if (matches.count == 0 && tolerance != 0) {
-    for (const std::int64_t difference : std::array{-tolerance, tolerance}) {
-      std::int64_t stamp = 0;
-      if (__builtin_add_overflow(key.stamp, difference, &stamp)) continue;
-      const auto near = messages_.find({key.topic, stamp, key.writer});
-      matches.count += near.count;
-      matches.newest = near.count != 0 ? near.newest : matches.newest;
-    }
-    anomalies_.takes_matched_within_1ns += matches.count == 1 ? 1 : 0;
+  if (matches.count != 0) return matches;
+  for (const std::int64_t difference : std::array{std::int64_t{-1}, std::int64_t{1}}) {
+    std::int64_t stamp = 0;
+    if (__builtin_add_overflow(key.stamp, difference, &stamp)) continue;
+    const auto near = messages_.find({key.topic, stamp, key.writer});
+    matches.count += near.count;
+    matches.newest = near.count != 0 ? near.newest : matches.newest;
   }
+  if (matches.count != 0) {
+    anomalies_.takes_matched_within_1ns += matches.count == 1 ? 1 : 0;
+    return matches;
+  }
+  matches = timed_.find(key.topic, key.stamp);
+  anomalies_.takes_matched_by_time += matches.count == 1 ? 1 : 0;
+  return matches;
+}
+
+std::pair<TakeTracker::Match, PublicationId> TakeTracker::judge(
+    const MessageIndex::Key& key, const MessageIndex::Matches& matches) {
   if (matches.count == 0) {
+    ++grow_to(anomalies_.unmatched_of_topic, key.topic);
     ++anomalies_.takes_without_publication;
     return {Match::none, PublicationId::none};
   }
@@ -59,11 +73,17 @@ PublicationId TakeTracker::await(Instant time, const MessageIndex::Key& key) {
   return unmatched_.add(awaited, key);
 }
 
+void TakeTracker::comes_by_memory(ThreadIndex thread, std::uint64_t rmw_subscription) {
+  grow_to(by_memory_, thread) = rmw_subscription;
+}
+
 const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
                                       std::uint64_t rmw_subscription, std::int64_t source_timestamp,
                                       bool await_publication) {
   Received received;
   received.time = time;
+  const std::uint64_t announced = std::exchange(grow_to(by_memory_, thread), 0);
+  received.by_memory = announced == rmw_subscription && announced != 0;
   received.subscription = objects_.rmw_subscription(process, rmw_subscription);
   if (!received.subscription) {
     if (!objects_.is_internal_subscription(process, rmw_subscription)) {
@@ -73,7 +93,7 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
   }
   const MessageIndex::Key key{objects_.objects()[*received.subscription].topic, source_timestamp,
                               0};
-  const auto [found, source] = match(key, 1);
+  const auto [found, source] = judge(key, find_message(key));
   received.source = source;
   if (await_publication && found == Match::none) {
     received.unmatched = await(time, key);
@@ -83,7 +103,7 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
 
 const Received* TakeTracker::receive_call(ThreadIndex thread, Received received,
                                           const MessageIndex::Key& key) {
-  const auto [found, source] = match(key, 0);
+  const auto [found, source] = judge(key, messages_.find(key));
   received.source = source;
   received.key = key;
   if (found == Match::none) {
@@ -196,15 +216,22 @@ const Received* TakeTracker::unclaimed(ThreadIndex thread) const {
   return is_there ? &pending_[thread.value()].received : nullptr;
 }
 
+bool TakeTracker::is_for(ThreadIndex thread, const Callback& callback) const {
+  const Received* const received = unclaimed(thread);
+  return received != nullptr &&
+         ((callback.kind == CallbackKind::subscription &&
+           received->subscription == callback.subscription) ||
+          (callback.kind == CallbackKind::service && received->service == callback.service) ||
+          (callback.kind == CallbackKind::client && received->client == callback.client));
+}
+
 std::optional<Received> TakeTracker::claim(ThreadIndex thread, const Callback& callback) {
+  return is_for(thread, callback) ? release(thread) : std::nullopt;
+}
+
+std::optional<Received> TakeTracker::release(ThreadIndex thread) {
   Pending& slot = pending(thread);
-  const bool matches =
-      slot.active &&
-      ((callback.kind == CallbackKind::subscription &&
-        slot.received.subscription == callback.subscription) ||
-       (callback.kind == CallbackKind::service && slot.received.service == callback.service) ||
-       (callback.kind == CallbackKind::client && slot.received.client == callback.client));
-  if (!matches) {
+  if (!slot.active) {
     return std::nullopt;
   }
   slot.active = false;

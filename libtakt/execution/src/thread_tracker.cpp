@@ -155,6 +155,17 @@ const CallbackInstance* ThreadTracker::rate_stop(const Occurrence& at) {
   return ended;
 }
 
+std::optional<std::pair<InstanceId, ObservedCallbackIndex>> ThreadTracker::running(
+    const Occurrence& at) {
+  State& now = state(at.thread);
+  if (!now.is_open || history(at.thread).now() != ThreadClass::periodic) {
+    return std::nullopt;
+  }
+  const EventSource wanted{
+      .process = at.process, .node = now.node, .callback = {}, .period = now.period};
+  return std::pair(now.id, source(at.thread, now, wanted, at.time));
+}
+
 void ThreadTracker::enclose(const State& now, ObservedCallbackIndex source,
                             Publication& publication) {
   publication.instance = now.id;

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "takt/base/grow.hpp"
+#include "takt/flow/hand_overs.hpp"
 #include "takt/links/held_messages.hpp"
 
 namespace takt::flow {
@@ -33,6 +34,7 @@ Causality::Causality(const History& history, const execution::Objects& objects,
       links_(std::move(links)),
       firings_(links_.size()),
       used_(links_.size()),
+      oldest_(links_.size()),
       users_(links_.size()) {
   const Store& store = history.store();
   for (std::size_t number = 0; number < links_.size(); ++number) {
@@ -52,12 +54,20 @@ Causality::Causality(const History& history, const execution::Objects& objects,
         }
       }
     }
+    const bool is_declared = link.grounds == links::Grounds::declared && !link.reader;
+    if (is_declared || link.is_handed) find_handed(number);
     std::ranges::sort(firings_[number]);
     const auto repeated = std::ranges::unique(firings_[number]);
     firings_[number].erase(repeated.begin(), repeated.end());
     if (link.kind == links::Link::Kind::joined) {
       const bool bound = binds_on_arrival(number);
-      link.join == model::JoinKind::and_ || bound ? replay(number, bound) : find_used(number);
+      if (link.matches_stamps) {
+        find_range(number);
+      } else if (link.join == model::JoinKind::and_ || bound) {
+        replay(number, bound);
+      } else {
+        find_used(number);
+      }
       for (std::size_t i = 0; i < used_[number].size(); ++i) {
         if (used_[number][i] != InstanceId::none) {
           users_[number].emplace_back(used_[number][i], i / link.inputs.size());
@@ -97,19 +107,106 @@ void Causality::find_used(std::size_t number) {
   }
 }
 
-/// Whether the executor completed sets when messages came: then it keeps and chooses only messages
-/// that complete one. Where callbacks complete sets themselves, it keeps all messages or none.
+/// A filter of message_filters makes its sets in the order of their stamps, and uses a message
+/// once. So each set uses a later message of an input than the set before, the first one may have
+/// used any since the input began to exist, and none one that came later than the set. Whether the
+/// message that completed the set is of it depends on the filter.
+void Causality::find_range(std::size_t number) {
+  const Store& store = history_.store();
+  const links::Link& link = links_[number];
+  const std::size_t inputs = link.inputs.size();
+  const bool is_whole =
+      store.first_run() == 1 &&
+      std::ranges::none_of(objects_.recoveries, [&](const execution::Recovery& recovery) {
+        return recovery.process == link.process;
+      });
+  used_[number].assign(firings_[number].size() * inputs, InstanceId::none);
+  oldest_[number] = used_[number];
+  for (std::size_t i = 0; i < inputs; ++i) {
+    const auto runs = history_.runs_of(link.inputs[i]);
+    // The last run that a set before has used for certain, or at the earliest.
+    InstanceId before = InstanceId::none;
+    bool is_known = is_whole;
+    for (std::size_t f = 0; f < firings_[number].size(); ++f) {
+      const InstanceId id = firings_[number][f];
+      const Run& firing = *store.find(id);
+      if (std::ranges::find(link.inputs, firing.callback) == link.inputs.end()) continue;
+      const bool is_last = firing.callback == link.inputs[i];
+      if (is_last && link.last_is_of_set) {
+        before = oldest_[number][f * inputs + i] = id;
+        is_known = true;
+        continue;
+      }
+      // Beside this run, one that began before its end may have brought a message.
+      const auto after = std::ranges::partition_point(
+          runs, [&](InstanceId run) { return store.find(run)->start < firing.end; });
+      if (after == runs.begin()) continue;
+      const InstanceId newest = is_last ? id : *std::prev(after);
+      if (!is_last) used_[number][f * inputs + i] = newest;
+      const InstanceId oldest =
+          history_.first_after(link.inputs[i], before).value_or(InstanceId::none);
+      // A set more than there are messages: something is not in the trace, or the filter uses
+      // messages again.
+      is_known = is_known && oldest != InstanceId::none && oldest <= newest;
+      if (is_known) before = oldest_[number][f * inputs + i] = oldest;
+    }
+  }
+}
+
+/// A thread that serves no executor publishes what callbacks have handed to it. If it is one thread
+/// that uses its messages in order, each once (message_link_partial_sync), a later message of it
+/// used a later one. Else any that was there by then may have been used, and it is not known which.
+/// Where the hand-over was inferred, the messages of all callbacks go through one queue, and after
+/// a longer delay even the last one is not known: one may have been left out, and another made
+/// without any.
+void Causality::find_handed(std::size_t number) {
+  const Store& store = history_.store();
+  const links::Link& link = links_[number];
+  const std::vector<PublicationId> sent = sent_by_threads(history_, link.outputs);
+  const bool is_one = std::ranges::all_of(sent, [&](PublicationId message) {
+    return store.find(message)->thread == store.find(sent.front())->thread;
+  });
+  const bool is_in_order =
+      is_one && link.kind == links::Link::Kind::joined && store.first_run() == 1;
+  std::vector<std::vector<InstanceId>> queues;
+  for (const auto callback : link.inputs) {
+    const auto runs = history_.runs_of(callback);
+    if (queues.empty() || !link.is_handed) queues.emplace_back();
+    queues.back().insert(queues.back().end(), runs.begin(), runs.end());
+  }
+  constexpr std::size_t longest_delay = 3;
+  for (std::vector<InstanceId>& runs : queues) {
+    std::ranges::sort(runs);
+    InstanceId before = InstanceId::none;
+    std::size_t delayed = 0;
+    for (const PublicationId message : sent) {
+      const auto after = std::ranges::partition_point(runs, [&](InstanceId run) {
+        return store.find(run)->start < store.find(message)->begin;
+      });
+      if (after == runs.begin()) continue;
+      const InstanceId newest = *std::prev(after);
+      const auto next = std::ranges::upper_bound(runs, before);
+      before = next == runs.end() ? newest : std::min(*next, newest);
+      const bool is_known = is_in_order && !(link.is_handed && delayed > longest_delay);
+      handed_[message].push_back(
+          {newest, LinkKind::partial_sync, number, is_known ? before : InstanceId::none});
+      delayed = before == newest ? 0 : delayed + 1;
+    }
+  }
+}
+
+/// Whether the executor completed the link's sets when messages came.
 bool Causality::binds_on_arrival(std::size_t number) const {
   const Store& store = history_.store();
-  const auto was_chosen = [&](InstanceId id) { return store.find(id)->was_chosen; };
-  const auto was_passed_over = [&](InstanceId id) {
-    const Message* const message = store.find(store.find(id)->source);
-    return !was_chosen(id) && message != nullptr && !message->intra_process;
-  };
-  return std::ranges::any_of(firings_[number], was_chosen) &&
-         std::ranges::any_of(links_[number].inputs, [&](auto input) {
-           return std::ranges::any_of(history_.runs_of(input), was_passed_over);
-         });
+  links::SetsOnArrival seen;
+  for (const auto input : links_[number].inputs) {
+    for (const InstanceId id : history_.runs_of(input)) {
+      const Run& run = *store.find(id);
+      const Message* const message = store.find(run.source);
+      seen.note(message != nullptr && !message->intra_process, run.was_chosen);
+    }
+  }
+  return seen.holds();
 }
 
 /// Replays the messages to find which firing used which: in the order of the messages if sets are
@@ -118,12 +215,12 @@ void Causality::replay(std::size_t number, bool bound) {
   const Store& store = history_.store();
   const links::Link& link = links_[number];
   const std::size_t inputs = link.inputs.size();
-  struct Arrival {
+  struct Taken {
     Instant time;
     InstanceId run;
     std::size_t input;
   };
-  std::vector<Arrival> arrivals;
+  std::vector<Taken> arrivals;
   for (std::size_t i = 0; i < inputs; ++i) {
     for (const InstanceId run : history_.runs_of(link.inputs[i])) {
       const Run& row = *store.find(run);
@@ -134,10 +231,10 @@ void Causality::replay(std::size_t number, bool bound) {
       arrivals.push_back({time, InstanceId::none, i});
     }
   }
-  std::ranges::sort(arrivals, {}, [](const Arrival& a) { return std::tuple(a.time, a.run); });
+  std::ranges::sort(arrivals, {}, [](const Taken& a) { return std::tuple(a.time, a.run); });
   used_[number].assign(firings_[number].size() * inputs, InstanceId::none);
   links::HeldMessages<std::deque<InstanceId>> held(link.join, inputs);
-  for (const Arrival& arrival : arrivals) {
+  for (const Taken& arrival : arrivals) {
     held.arrive(arrival.input, arrival.run);
     const auto firing = std::ranges::lower_bound(firings_[number], arrival.run);
     const bool fires = firing != firings_[number].end() && *firing == arrival.run;
@@ -161,9 +258,48 @@ bool Causality::is_stored(execution::ObservedCallbackIndex callback) const {
   return callback.value() < of_input_.size() && !of_input_[callback.value()].empty();
 }
 
+/// What waits for a timer, or until another message comes.
+LinkKind Causality::kind_of_use(execution::ObservedCallbackIndex reader) const {
+  const execution::Callback& callback = objects_[reader];
+  return callback.timer || callback.event_source ? LinkKind::periodic_async
+                                                 : LinkKind::partial_sync;
+}
+
+/// The newest message of each subscription that the sender had taken by then.
+void Causality::add_reads(const Message& message, const Run& sender, std::size_t number,
+                          std::vector<Input>& inputs) const {
+  const Store& store = history_.store();
+  const LinkKind kind = kind_of_use(sender.callback);
+  const std::size_t first = inputs.size();
+  for (const InstanceId read : store.reads_of(message.run)) {
+    const Run& taken = *store.find(read);
+    if (taken.end > message.sent) {
+      break;
+    }
+    const auto of_same = std::find_if(
+        inputs.begin() + static_cast<std::ptrdiff_t>(first), inputs.end(),
+        [&](const Input& input) { return store.find(input.run)->callback == taken.callback; });
+    // What a thread took before, it may have taken for something else.
+    const InstanceId oldest = taken.end < sender.start ? InstanceId::none : read;
+    if (taken.callback == sender.callback) {
+      continue;  // the run has a newer one
+    }
+    if (of_same == inputs.end()) {
+      inputs.push_back({read, kind, number, oldest});
+    } else {
+      of_same->run = read;
+      of_same->oldest = oldest;
+    }
+  }
+}
+
 void Causality::add_stored(const Message& message, const Run& sender, std::size_t number,
                            std::vector<Input>& inputs) const {
   const links::Link& link = links_[number];
+  if (link.is_taken) {
+    if (link.reader == sender.callback) add_reads(message, sender, number, inputs);
+    return;
+  }
   if (link.kind == links::Link::Kind::sampled) {
     const execution::Callback& reader = objects_[sender.callback];
     if (link.reader ? link.reader != sender.callback
@@ -172,7 +308,7 @@ void Causality::add_stored(const Message& message, const Run& sender, std::size_
     }
     for (const auto callback : link.inputs) {
       if (const auto input = history_.last_ended(callback, sender.start)) {
-        inputs.push_back({*input, LinkKind::periodic_async, number});
+        inputs.push_back({*input, kind_of_use(sender.callback), number, *input});
       }
     }
     return;
@@ -183,9 +319,14 @@ void Causality::add_stored(const Message& message, const Run& sender, std::size_
   const auto& firings = firings_[number];
   const auto firing = std::ranges::lower_bound(firings, message.run) - firings.begin();
   const auto* const used = &used_[number][static_cast<std::size_t>(firing) * link.inputs.size()];
+  const auto* const oldest =
+      link.matches_stamps ? used - used_[number].data() + oldest_[number].data() : used;
   for (std::size_t i = 0; i < link.inputs.size(); ++i) {
+    if (link.matches_stamps && link.inputs[i] == sender.callback) {
+      inputs.front().oldest = oldest[i];
+    }
     if (used[i] != InstanceId::none) {
-      inputs.push_back({used[i], LinkKind::partial_sync, number});
+      inputs.push_back({used[i], LinkKind::partial_sync, number, oldest[i]});
     }
   }
 }
@@ -196,9 +337,11 @@ void Causality::inputs(PublicationId id, std::vector<Input>& inputs) const {
   const Message* const message = store.find(id);
   const Run* const sender = message == nullptr ? nullptr : store.find(message->run);
   if (sender == nullptr) {
+    const auto handed = handed_.find(id);
+    if (handed != handed_.end()) inputs = handed->second;
     return;
   }
-  inputs.push_back({message->run, LinkKind::direct, 0});
+  inputs.push_back({message->run, LinkKind::direct, 0, message->run});
   if (message->publisher && message->publisher->value() < of_publisher_.size()) {
     for (const std::size_t link : of_publisher_[message->publisher->value()]) {
       add_stored(*message, *sender, link, inputs);

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
+
+#include "offset_bounds.hpp"
 
 namespace takt::flow {
 namespace {
 
-constexpr std::size_t most_points = 4096;
-constexpr std::size_t steps = 64;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 double nanoseconds(Duration duration) { return static_cast<double>(duration.count()); }
@@ -30,8 +31,12 @@ std::string_view to_string(ClockQuality quality) {
       return "reference";
     case ClockQuality::accurate:
       return "accurate";
+    case ClockQuality::approximate:
+      return "approximate";
     case ClockQuality::one_way:
       return "one_way";
+    case ClockQuality::incoherent:
+      return "incoherent";
     case ClockQuality::absent:
       break;
   }
@@ -39,51 +44,59 @@ std::string_view to_string(ClockQuality quality) {
 }
 
 Instant HostClock::to_reference(Instant time) const {
-  const double shown = nanoseconds(time - origin) - offset;
-  // Only the small correction is rounded, not the time itself: this keeps the order of times.
-  return bounded(time - rounded(offset + drift * shown / (1 + drift)));
+  if (knots.empty()) return time;
+  const auto after = std::ranges::upper_bound(knots, time, {}, &Knot::shown);
+  if (after == knots.begin() || after == knots.end()) {
+    const Knot& end = after == knots.begin() ? knots.front() : knots.back();
+    const double shown = nanoseconds(time - end.shown);
+    // Only the small correction is rounded, not the time itself: this keeps the order of times.
+    return bounded(end.reference + (time - end.shown) - rounded(drift * shown / (1 + drift)));
+  }
+  const Knot& before = *std::prev(after);
+  const double share = nanoseconds(time - before.shown) / nanoseconds(after->shown - before.shown);
+  const Duration whole = after->reference - before.reference;
+  return std::min(before.reference + rounded(share * nanoseconds(whole)), after->reference);
 }
 
 std::optional<Duration> HostClock::uncertainty_at(Instant reference) const {
-  if (quality == ClockQuality::reference) {
-    return Duration{0};
-  }
-  if (uncertainty.empty()) {
-    return std::nullopt;
-  }
-  const double whole = std::max(1.0, nanoseconds(last - origin));
-  const double at = std::clamp(nanoseconds(reference - origin) / whole, 0.0, 1.0) *
-                    static_cast<double>(uncertainty.size() - 1);
-  const auto before = static_cast<std::size_t>(at);
-  const std::size_t after = std::min(before + 1, uncertainty.size() - 1);
-  // The band is convex: between two points it is at most on the line between them.
-  const double share = at - static_cast<double>(before);
-  return rounded(std::ceil(uncertainty[before] * (1 - share) + uncertainty[after] * share));
+  if (quality == ClockQuality::reference) return Duration{0};
+  if (!is_bounded() || knots.empty()) return std::nullopt;
+  const auto after = std::ranges::upper_bound(knots, reference, {}, &Knot::reference);
+  if (after == knots.begin()) return rounded(std::ceil(after->uncertainty));
+  const Knot& before = *std::prev(after);
+  if (after == knots.end()) return rounded(std::ceil(before.uncertainty));
+  return rounded(std::ceil(std::max(before.uncertainty, after->uncertainty)));
 }
 
-/// Keeps the points that a straight line below them can touch, or one above them.
-std::vector<ClockEstimator::Point> ClockEstimator::hull(std::vector<Point> points, bool is_above) {
-  const auto mirror = [&] {
-    if (is_above) return;
-    for (Point& point : points) point.y = -point.y;
-  };
-  mirror();
-  points = statistics::lower_hull(std::move(points));
-  mirror();
-  return points;
+std::optional<Duration> HostClock::widest_uncertainty() const {
+  if (quality == ClockQuality::reference) return Duration{0};
+  if (!is_bounded() || knots.empty()) return std::nullopt;
+  return rounded(std::ceil(std::ranges::max(knots, {}, &Knot::uncertainty).uncertainty));
 }
 
-void ClockEstimator::add(std::vector<Point>& points, Point point, bool is_above) {
-  points.push_back(point);
-  if (points.size() > most_points) {
-    points = hull(std::move(points), is_above);
-    if (points.size() > most_points / 2) {  // the hull drops too few: keep every other point
-      for (std::size_t i = 0; 2 * i < points.size(); ++i) {
-        points[i] = points[2 * i];
-      }
-      points.resize((points.size() + 1) / 2);
+void ClockEstimator::widen(Pair& pair) {
+  pair.width *= 2;
+  const auto& longer = pair.above.size() > pair.below.size() ? pair.above : pair.below;
+  const Point& first = longer.begin()->second;
+  const Point& last = longer.rbegin()->second;
+  if (last.x > first.x) {
+    pair.slope = std::clamp((last.y - first.y) / (last.x - first.x), -most_drift, most_drift);
+  }
+  for (auto* const points : {&pair.above, &pair.below}) {
+    for (const auto former = std::exchange(*points, {}); const auto& [part, point] : former) {
+      add(pair, point, points == &pair.above);
     }
   }
+}
+
+void ClockEstimator::add(Pair& pair, Point point, bool is_above) {
+  auto& points = is_above ? pair.above : pair.below;
+  const auto part = static_cast<std::int64_t>(std::floor(point.x / pair.width));
+  const auto [known, is_new] = points.try_emplace(part, point);
+  if (is_new) return;
+  const double now = point.y - pair.slope * point.x;
+  const double before = known->second.y - pair.slope * known->second.x;
+  if (is_above ? now < before : now > before) known->second = point;
 }
 
 void ClockEstimator::add(HostIndex from, Instant sent, HostIndex to, Instant received) {
@@ -96,104 +109,88 @@ void ClockEstimator::add(HostIndex from, Instant sent, HostIndex to, Instant rec
   if (is_new) {
     pair.origin = time;
   }
-  const Point point{nanoseconds(time - pair.origin),
-                    nanoseconds(forward ? received - sent : sent - received)};
   ++pair.count;
-  add(forward ? pair.above : pair.below, point, forward);
+  add(pair,
+      {nanoseconds(time - pair.origin), nanoseconds(forward ? received - sent : sent - received)},
+      forward);
+  while (std::max(pair.above.size(), pair.below.size()) > most_points) {
+    widen(pair);
+  }
 }
 
-HostClock ClockEstimator::line(const Pair& pair, bool inverse) {
-  const std::vector<Point> above = hull(pair.above, true);
-  const std::vector<Point> below = hull(pair.below, false);
+HostClock ClockEstimator::clock_of(const Pair& pair, bool inverse) {
   HostClock clock;
-  clock.origin = pair.origin;
-  clock.last = pair.origin;
   clock.messages = pair.count;
-  double end = 0;
-  for (const auto* points : {&above, &below}) {
-    for (const Point& point : *points) {
-      end = std::max(end, point.x);
+  std::vector<OffsetBound> bounds;
+  for (const auto& [part, point] : pair.above) bounds.push_back({point, true});
+  for (const auto& [part, point] : pair.below) bounds.push_back({point, false});
+  std::ranges::sort(bounds, {}, [](const OffsetBound& bound) { return bound.point.x; });
+  const auto add_knot = [&](double time, double offset, double uncertainty) {
+    Instant reference = bounded(pair.origin + rounded(time));
+    Instant shown = bounded(reference + rounded(offset));
+    if (inverse) std::swap(reference, shown);
+    if (!clock.knots.empty()) {  // a clock that was set back shows some times again
+      reference = std::max(reference, clock.knots.back().reference);
+      shown = std::max(shown, clock.knots.back().shown);
     }
-  }
-  clock.last = bounded(pair.origin + rounded(end));
-  // Lines offset(t) = at_zero + slope · t below all of `above` and above all of `below`.
-  const auto highest = [&](double slope) {
-    double least = infinite;
-    for (const Point& point : above) {
-      least = std::min(least, point.y - slope * point.x);
-    }
-    return least;
+    clock.knots.push_back({reference, shown, uncertainty});
   };
-  const auto lowest = [&](double slope) {
-    double most = -infinite;
-    for (const Point& point : below) {
-      most = std::max(most, point.y - slope * point.x);
-    }
-    return most;
+  const auto extreme = [&] {
+    const auto by_offset = [](const OffsetBound& bound) { return bound.point.y; };
+    return pair.below.empty() ? std::ranges::min(bounds, {}, by_offset).point
+                              : std::ranges::max(bounds, {}, by_offset).point;
   };
-  if (above.empty() || below.empty()) {
+  if (pair.above.empty() || pair.below.empty()) {
     clock.quality = ClockQuality::one_way;
-    clock.offset = above.empty() ? lowest(0) : highest(0);
+    add_knot(bounds.front().point.x, extreme().y, 0);
   } else {
-    double steepest = most_drift;
-    double flattest = -most_drift;
-    for (const Point& low : below) {
-      for (const Point& high : above) {
-        const double slope = (high.y - low.y) / (high.x - low.x);
-        if (high.x > low.x) {
-          steepest = std::min(steepest, slope);
-        } else if (high.x < low.x) {
-          flattest = std::max(flattest, slope);
-        }
+    const OffsetRanges found = ranges_of(bounds, most_drift, most_wander);
+    // A clock that is set now and then can be followed, one that is set all the time cannot.
+    constexpr std::size_t bounds_of_a_step = 20;
+    if (found.steps > 3 && found.steps * bounds_of_a_step > bounds.size()) {
+      clock.quality = ClockQuality::incoherent;
+      add_knot(bounds.front().point.x, bounds[bounds.size() / 2].point.y, 0);
+    } else {
+      const bool is_changed = found.steps + found.changes != 0;
+      clock.quality = is_changed ? ClockQuality::approximate : ClockQuality::accurate;
+      for (std::size_t i = 0; i < found.ranges.size(); ++i) {
+        const OffsetRange& range = found.ranges[i];
+        if (!std::isfinite(range.low) || !std::isfinite(range.high)) continue;
+        // Between two times, the offset may leave the straight line and come back.
+        const double before = i > 0 ? range.time - found.ranges[i - 1].time : 0;
+        const double after =
+            i + 1 < found.ranges.size() ? found.ranges[i + 1].time - range.time : 0;
+        add_knot(range.time, range.middle,
+                 std::max(std::abs(range.high - range.middle), std::abs(range.middle - range.low)) +
+                     range.rate * std::max(before, after) / 2);
       }
-    }
-    // If a clock was set while it ran, no line fits; the middle is as good as any.
-    steepest = std::clamp(steepest, -most_drift, most_drift);
-    flattest = std::clamp(flattest, -most_drift, most_drift);
-    clock.quality = ClockQuality::accurate;
-    clock.drift = (steepest + flattest) / 2;
-    clock.offset = (highest(clock.drift) + lowest(clock.drift)) / 2;
-    const double from = std::min(steepest, flattest);
-    const double to = std::max(steepest, flattest);
-    for (std::size_t i = 0; i <= steps; ++i) {
-      const double time = end * static_cast<double>(i) / steps;
-      const double middle = clock.offset + clock.drift * time;
-      double width = 0;
-      // The bounds of the band are reached at the steepest or flattest slope, or where a line
-      // touches two points. They are straight between such slopes, so a fine grid is near enough.
-      for (std::size_t k = 0; k <= steps; ++k) {
-        const double slope = from + (to - from) * static_cast<double>(k) / steps;
-        width = std::max(
-            {width, highest(slope) + slope * time - middle, middle - lowest(slope) - slope * time});
-      }
-      clock.uncertainty.push_back(width);
+      if (clock.knots.empty()) clock.quality = ClockQuality::incoherent;
     }
   }
-  if (inverse) {
-    clock.origin = bounded(clock.origin + rounded(clock.offset));
-    clock.last = bounded(clock.last + rounded(clock.offset + clock.drift * end));
-    clock.offset = -clock.offset;
-    clock.drift = 1 / (1 + clock.drift) - 1;
+  if (clock.knots.empty()) return clock;
+  const HostClock::Knot& first = clock.knots.front();
+  const HostClock::Knot& last = clock.knots.back();
+  clock.offset = nanoseconds(first.shown - first.reference);
+  if (last.reference > first.reference) {
+    clock.drift = std::clamp((nanoseconds(last.shown - last.reference) - clock.offset) /
+                                 nanoseconds(last.reference - first.reference),
+                             -most_drift, most_drift);
   }
   return clock;
 }
 
 HostClock ClockEstimator::compose(const HostClock& near, const HostClock& far) {
   HostClock clock = far;
-  clock.origin = near.to_reference(far.origin);
-  clock.last = near.to_reference(far.last);
-  clock.offset = nanoseconds(far.origin - clock.origin) + far.offset;
-  clock.drift = (1 + near.drift) * (1 + far.drift) - 1;
   clock.quality = std::max(near.quality, far.quality);
-  for (std::size_t i = 0; i < clock.uncertainty.size(); ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(clock.uncertainty.size() - 1);
-    const auto more =
-        near.uncertainty_at(clock.origin + rounded(share * nanoseconds(clock.last - clock.origin)));
-    clock.uncertainty[i] += more ? nanoseconds(*more) : 0;
+  for (HostClock::Knot& knot : clock.knots) {
+    knot.reference = near.to_reference(knot.reference);
+    const auto more = near.uncertainty_at(knot.reference);
+    knot.uncertainty += more ? nanoseconds(*more) : 0;
   }
-  if (near.quality != ClockQuality::reference && near.uncertainty.empty()) {
-    clock.uncertainty.clear();
+  if (!clock.knots.empty()) {
+    clock.offset = nanoseconds(clock.knots.front().shown - clock.knots.front().reference);
   }
+  clock.drift = (1 + near.drift) * (1 + far.drift) - 1;
   return clock;
 }
 
@@ -211,7 +208,9 @@ std::vector<HostClock> ClockEstimator::estimate(std::size_t hosts) const {
     std::size_t best_near = 0;
     std::size_t best_far = 0;
     const auto width = [](const HostClock& clock) {
-      return clock.uncertainty.empty() ? infinite : clock.uncertainty[clock.uncertainty.size() / 2];
+      if (clock.knots.empty()) return infinite;
+      const auto stated = clock.uncertainty_at(clock.knots[clock.knots.size() / 2].reference);
+      return stated ? nanoseconds(*stated) : infinite;
     };
     for (const auto& [ends, pair] : pairs_) {
       const std::size_t a = ends.first.value();
@@ -219,7 +218,7 @@ std::vector<HostClock> ClockEstimator::estimate(std::size_t hosts) const {
       if (a >= hosts || b >= hosts || known[a] == known[b]) {
         continue;
       }
-      HostClock clock = line(pair, known[b]);
+      HostClock clock = clock_of(pair, known[b]);
       if (!best || width(clock) < width(*best)) {
         best = std::move(clock);
         best_near = known[a] ? a : b;

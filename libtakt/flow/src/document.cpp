@@ -22,6 +22,14 @@ Json with_samples(const Distribution& values) {
   return json;
 }
 
+/// Null if nothing recorded tells suspension from preemption.
+Json suspension_json(const Measurement::Callback& callback) {
+  if (callback.suspended.count() == 0) return nullptr;
+  Json json = statistics::to_json(callback.suspended);
+  json["times"] = callback.most_suspensions;
+  return json;
+}
+
 Json callbacks_json(const model::Model& model, const Measurement& measurement) {
   Json list = Json::array();
   for (std::size_t i = 0; i < measurement.callbacks.size(); ++i) {
@@ -34,6 +42,7 @@ Json callbacks_json(const model::Model& model, const Measurement& measurement) {
     list.push_back({{"id", model.callbacks[i].id},
                     {"count", callback.count},
                     {"execution_time", with_samples(callback.execution_time)},
+                    {"suspension", suspension_json(callback)},
                     // Its activations were recorded, so its measured times can be compared with its
                     // bound.
                     {"bound_relevant", callback.count != 0},
@@ -43,13 +52,17 @@ Json callbacks_json(const model::Model& model, const Measurement& measurement) {
   return list;
 }
 
-Json chains_json(const model::Model& model, const Measurement& measurement) {
+Json chains_json(const model::Model& model, const Measurement& measurement, Instant begin) {
   Json list = Json::array();
   for (std::size_t i = 0; i < measurement.chains.size(); ++i) {
     const Measurement::Chain& measured = measurement.chains[i];
     Json chain{{"id", model.chains[i].id}, {"count", measured.latency.count()}};
     chain.update(with_samples(measured.latency));
     chain["incomplete"] = measured.incomplete();
+    if (measured.latency.count() != 0) {
+      chain["worst"] = {{"instance", static_cast<std::uint64_t>(measured.longest.run)},
+                        {"begin", (measured.longest.since - begin).count()}};
+    }
     list.push_back(std::move(chain));
   }
   return list;
@@ -63,6 +76,7 @@ Json edges_json(const model::Model& model, const Measurement& measurement) {
     list.push_back({{"from", model[edge.from].id},
                     {"to", model[edge.to].id},
                     {"count", measured.count},
+                    {"by_shared_memory", measured.by_memory},
                     {"delay", statistics::to_json(measured.delay)}});
     if (measured.transport.count() != 0) {
       list.back()["way"] = {{"count", measured.transport.count()},
@@ -114,6 +128,19 @@ Json windows_json(const model::Model& model, const Measurement& measurement) {
   return list;
 }
 
+/// Executors that were ready and had no processor at some time.
+Json processor_waits_json(const model::Model& model, const Measurement& measurement) {
+  Json list = Json::array();
+  for (std::size_t e = 0; e < measurement.processor_waits.size(); ++e) {
+    const auto& [longest, while_ran] = measurement.processor_waits[e];
+    if (longest == Duration{0}) continue;
+    list.push_back({{"executor", model.executors[e].id},
+                    {"longest", longest.count()},
+                    {"while_ran", while_ran}});
+  }
+  return list;
+}
+
 }  // namespace
 
 std::string to_json(const model::Model& model, const events::EventStream& source,
@@ -122,15 +149,16 @@ std::string to_json(const model::Model& model, const events::EventStream& source
   Json json{{"format", "takt/measurement"}, {"version", 1}};
   json["provenance"] = execution::provenance(source, database, pass, database.steady_since());
   json["provenance"]["warnings"] = execution::warnings(source, database);
-  json["losses"] = execution::losses(source.losses(), database.anomalies());
+  json["losses"] = execution::losses(source, database);
   if (measurement.beyond_window != 0) {
     json["losses"]["instances_beyond_window"] = measurement.beyond_window;
   }
   json["executors"] = executors_json(database.objects());
   json["callbacks"] = callbacks_json(model, measurement);
-  json["chains"] = chains_json(model, measurement);
+  json["chains"] = chains_json(model, measurement, pass.first);
   json["edges"] = edges_json(model, measurement);
   json["windows"] = windows_json(model, measurement);
+  json["processor_waits"] = processor_waits_json(model, measurement);
   json["timeline"] = timeline_json(model, measurement);
   return json_text(json);
 }

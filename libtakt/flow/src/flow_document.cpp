@@ -80,14 +80,12 @@ class Writer {
     Json list = Json::array();
     for (std::size_t i = 0; i < tracker_.clocks().size(); ++i) {
       const HostClock& clock = tracker_.clocks()[i];
-      const auto& band = clock.uncertainty;
-      const double widest = band.empty() ? 0 : *std::ranges::max_element(band);
-      const bool is_known = clock.quality == ClockQuality::reference || !band.empty();
+      const auto widest = clock.widest_uncertainty();
       list.push_back({{"host", threads.hosts()[i].name},
                       {"quality", to_string(clock.quality)},
                       {"offset", std::llround(clock.offset)},
                       {"drift", clock.drift},
-                      {"uncertainty", is_known ? Json(std::llround(widest)) : Json()},
+                      {"uncertainty", widest ? Json(widest->count()) : Json()},
                       {"messages", clock.messages}});
     }
     return list;
@@ -166,6 +164,32 @@ class Writer {
     return topic ? fmt::format("{}:{}", name, objects_[*topic]) : name;
   }
 
+  /// Whether a path goes on to, or comes from, what the user wanted left out of the recording.
+  [[nodiscard]] bool ends_at_left_out(const Path& path) const {
+    if (objects_.selection.is_everything()) return false;
+    if (path.last_topic) {
+      return std::ranges::any_of(objects_.subscriptions, [&](const auto& subscription) {
+        return subscription.topic == *path.last_topic &&
+               objects_.is_left_out(subscription.node, subscription.topic);
+      });
+    }
+    // Which of its node's publishers the last callback uses, nobody knows.
+    const auto& last = path.steps.back().callback;
+    const auto node = last ? objects_.node_of(objects_[*last]) : std::nullopt;
+    return node && std::ranges::any_of(objects_.publishers, [&](const auto& publisher) {
+             return publisher.node == node &&
+                    !execution::is_infrastructure(objects_[publisher.topic]) &&
+                    objects_.is_left_out(publisher.node, publisher.topic);
+           });
+  }
+  [[nodiscard]] bool begins_at_left_out(const Path& path) const {
+    const auto topic = received(path.steps.front());
+    if (objects_.selection.is_everything() || !topic) return false;
+    return std::ranges::any_of(objects_.publishers, [&](const auto& publisher) {
+      return publisher.topic == *topic && objects_.is_left_out(publisher.node, publisher.topic);
+    });
+  }
+
   /// The stages' shares of the mean, rounded such that they add up to the rounded mean.
   static Json breakdown(const Path& path) {
     Json json = Json::object();
@@ -184,7 +208,9 @@ class Writer {
     return {{"instance", instance.number},
             {"begin", (instance.begin - begin_).count()},
             {"latency", instance.latency.count()},
-            {"uncertainty", or_null(instance.uncertainty)}};
+            {"uncertainty", or_null(instance.uncertainty)},
+            {"before_readers", instance.before_readers.count()},
+            {"certain", instance.is_certain}};
   }
 
   [[nodiscard]] Json story(const PathInstance& told) const {
@@ -205,9 +231,17 @@ class Writer {
   [[nodiscard]] Json flow(const Path& path) const {
     Json json{{"from", source(path)},
               {"to", sink(path)},
+              {"measured",
+               {{"from", path.topic ? "publication" : "start"},
+                {"until", path.last_topic ? "publication" : "start"}}},
               {"path", steps(path)},
               {"count", path.latency.count()}};
+    json["left_out"] = {{"before", begins_at_left_out(path)}, {"after", ends_at_left_out(path)}};
     json.update(statistics::to_json(path.latency));
+    json["uncertain"] = path.uncertain;
+    json["at_most"] = path.uncertain != 0 && path.at_most.count() == path.latency.count()
+                          ? Json(statistics::to_json(path.at_most))
+                          : Json();
     json["uncertainty"] = or_null(path.uncertainty);
     json["breakdown"] = breakdown(path);
     json["span"] = statistics::to_json(path.span);
@@ -253,7 +287,10 @@ std::string to_json(const events::EventStream& source, const execution::Database
   for (std::string& line : links::warnings(tracker.links(), database.objects())) {
     json["provenance"]["warnings"].push_back(std::move(line));
   }
-  json["losses"] = execution::losses(source.losses(), database.anomalies());
+  for (const std::string& line : tracker.lines()) {
+    json["provenance"]["warnings"].push_back(line);
+  }
+  json["losses"] = execution::losses(source, database);
   json["from"] = or_null(options.from);
   json["to"] = or_null(options.to);
   json["clocks"] = writer.clocks(database.threads());

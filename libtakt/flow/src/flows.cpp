@@ -5,21 +5,21 @@
 namespace takt::flow {
 namespace {
 
-/// Whether the callback is known only from what its thread was seen to do. The first message of
-/// such a thread belongs to no instance of it, so flows begin with its messages and not with its
-/// runs.
-bool is_made_of_messages(const execution::Objects& objects,
-                         execution::ObservedCallbackIndex callback) {
-  const execution::Callback& known = objects[callback];
-  return known.event_source && known.handle == 0;
-}
-
 /// The window consists of so many parts. All but the last are followed when it is full, because
 /// runs that have not ended, or whose message becomes known late, are among the last; the first
 /// half is then forgotten.
 constexpr std::size_t window_parts = 8;
 
 }  // namespace
+
+/// Whether the callback is known only from what its thread was seen to do. The first message of
+/// such a thread belongs to no instance of it, so flows begin with its messages and not with its
+/// runs, unless the runs take messages.
+bool FlowTracker::is_made_of_messages(const execution::Objects& objects,
+                                      execution::ObservedCallbackIndex callback) const {
+  const execution::Callback& known = objects[callback];
+  return known.event_source && known.handle == 0 && evidence_.of(callback).reads.empty();
+}
 
 FlowTracker::FlowTracker(FlowOptions options)
     : options_(std::move(options)), collector_({options_.instances, options_.asked}) {}
@@ -69,6 +69,12 @@ void FlowTracker::on_publication(const execution::Database& database,
 
 void FlowTracker::on_take(const execution::Database& database, const execution::Take& take) {
   store_.on_take(database, take);
+  make_room(database);
+}
+
+void FlowTracker::on_read(const execution::Database& database, const execution::Read& read) {
+  evidence_.on_read(database, read);
+  store_.on_read(database, read);
   make_room(database);
 }
 
@@ -129,7 +135,12 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
   }
   const History history(store_);
   const model::Model* const joins = options_.joins_of_model ? options_.model : nullptr;
-  links_ = find_links(objects, evidence_, joins, options_.inference);
+  links::Evidence evidence = evidence_;
+  evidence.use_start_up(objects);
+  auto known = find_links(history, objects, evidence, joins, options_.inference,
+                          options_.links ? &*options_.links : nullptr);
+  links_ = std::move(known.links);
+  lines_ = std::move(known.lines);
   std::optional<Causality> causality(std::in_place, history, objects, links_);
   if (has_too_many_ways(history, objects, *causality) && doubt_links(links_)) {
     causality.emplace(history, objects, links_);

@@ -39,7 +39,9 @@ History::History(const Store& store) : store_(store) {
     return lists<PublicationId>(store.first_message(), store.end_message(), key);
   };
   by_callback_ = runs([](const Run& run) -> Key { return run.callback.value(); });
-  by_thread_ = runs([](const Run& run) -> Key { return run.thread.value(); });
+  by_thread_ = runs(
+      [](const Run& run) -> Key { return run.start < run.end ? Key(run.thread.value()) : Key(); });
+  keep_outermost(by_thread_);
   by_source_ = runs([&](const Run& run) -> Key {
     const auto number = static_cast<std::uint64_t>(run.source);
     return store.find(run.source) == nullptr ? Key() : Key(number - store.first_message());
@@ -53,12 +55,25 @@ History::History(const Store& store) : store_(store) {
   });
 }
 
-std::span<const InstanceId> History::runs_of(execution::ObservedCallbackIndex callback) const {
-  return by_callback_[callback.value()];
+void History::keep_outermost(Lists<InstanceId>& lists) const {
+  std::uint32_t kept = 0;
+  for (std::size_t list = 0; list + 1 < lists.begins.size(); ++list) {
+    const auto all = lists[list];
+    lists.begins[list] = kept;
+    Instant until = Instant::min();
+    for (const InstanceId id : all) {
+      const Run& run = *store_.find(id);
+      if (run.start < until) continue;
+      until = run.end;
+      lists.values[kept++] = id;
+    }
+  }
+  if (!lists.begins.empty()) lists.begins.back() = kept;
+  lists.values.resize(kept);
 }
 
-std::span<const InstanceId> History::runs_on(execution::ThreadIndex thread) const {
-  return by_thread_[thread.value()];
+std::span<const InstanceId> History::runs_of(execution::ObservedCallbackIndex callback) const {
+  return by_callback_[callback.value()];
 }
 
 std::span<const PublicationId> History::messages_of(execution::PublisherIndex publisher) const {
@@ -96,13 +111,9 @@ std::optional<InstanceId> History::last_ended(execution::ObservedCallbackIndex c
 
 std::span<const InstanceId> History::overlapping(execution::ThreadIndex thread, Instant begin,
                                                  Instant end) const {
-  const auto runs = runs_on(thread);
-  auto from = std::ranges::partition_point(
-      runs, [&](InstanceId id) { return store_.find(id)->start <= begin; });
-  // Unless callbacks spin, only the last run that began before can still run.
-  while (from != runs.begin() && store_.find(*std::prev(from))->end > begin) {
-    --from;
-  }
+  const auto runs = by_thread_[thread.value()];
+  const auto from = std::ranges::partition_point(
+      runs, [&](InstanceId id) { return store_.find(id)->end <= begin; });
   const auto to = std::partition_point(from, runs.end(),
                                        [&](InstanceId id) { return store_.find(id)->start < end; });
   return {from, to};

@@ -13,6 +13,10 @@ std::string timer_key(const std::string& node, Duration period) {
   return fmt::format("timer {} {}", period.count(), node);
 }
 
+/// Timers that have no period in the model: those that did not keep it, and those that fire once,
+/// which are waitables there.
+std::string timer_id_key(const std::string& id) { return "timer " + id; }
+
 std::string source_key(const std::string& node, Duration period) {
   return fmt::format("source {} {}", period.count(), node);
 }
@@ -45,8 +49,10 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
           if (const auto* periodic =
                   std::get_if<model::PeriodicActivation>(&*callback.activation)) {
             add(timer_key(node, periodic->period), index);
+            break;
           }
         }
+        add(timer_id_key(callback.id), index);
         break;
       case model::CallbackKind::subscription:
         for (const std::string& topic : model::subscribed_topics(model, index)) {
@@ -63,6 +69,7 @@ Matcher::Matcher(const model::Model& model) : model_(model) {
         break;
       case model::CallbackKind::waitable:
         add("waitable " + node, index);
+        add(timer_id_key(callback.id), index);
         break;
       case model::CallbackKind::event_source:
         add(source_key(node, period_of(callback)), index);
@@ -78,12 +85,14 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
     return entry->second;
   }
   const execution::Callback& callback = objects[index];
+  if (callback.continues) return std::nullopt;
   const std::string node = objects.node_name(callback);
   std::string topic;
   std::string key;
   switch (callback.kind) {
     case execution::CallbackKind::timer:
       key = timer_key(node, objects[*callback.timer].period);
+      if (!candidates_.contains(key)) key = timer_id_key(ids_.of(objects, index));
       break;
     case execution::CallbackKind::subscription:
       topic = objects[*objects.topic_of(callback)];
@@ -115,13 +124,18 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
   const bool is_alone = candidates.callbacks.size() == 1 && !candidates.taken[0];
   if (is_alone) chosen = 0;
   const std::string& id = ids_.of(objects, index);
+  bool has_its_name = false;
   for (std::size_t i = 0; !is_alone && i < candidates.callbacks.size(); ++i) {
-    if (model_[candidates.callbacks[i]].id == id) {
+    const model::Callback& candidate = model_[candidates.callbacks[i]];
+    if (candidate.id == id) {
       chosen = i;
       break;
     }
-    if (!chosen && !candidates.taken[i]) {
+    if (candidates.taken[i]) continue;
+    const std::string& name = candidate.name.empty() ? candidate.id : candidate.name;
+    if (!chosen || (name == callback.symbol && !has_its_name)) {
       chosen = i;
+      has_its_name = name == callback.symbol;
     }
   }
   if (chosen) {

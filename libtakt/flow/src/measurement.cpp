@@ -35,6 +35,9 @@ constexpr std::size_t overlapping_samples = 16;
 /// Where chains are followed as they end, an instance of a chain is taken to be shorter than this.
 constexpr Duration longest_instance = std::chrono::minutes(1);
 
+/// So many inputs of a chain wait for an output; later ones are left out.
+constexpr std::size_t most_inputs = std::size_t{1} << 16;
+
 /// The most chains that begin with one callback.
 std::size_t most_chains_from_one(const model::Model& model) {
   std::vector<std::size_t> counts(model.callbacks.size() + 1);
@@ -55,8 +58,9 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep,
       matcher_(model),
       callbacks_(model.callbacks.size()),
       places_(model::window_places(model)),
-      windows_(model.executors.size()),
-      window_(most_chains_from_one(model)) {
+      window_(most_chains_from_one(model)),
+      inputs_(model.chains.size()),
+      input_topics_(model.chains.size()) {
   measured_.callbacks.resize(model.callbacks.size());
   measured_.chains.resize(model.chains.size());
   measured_.edges.resize(model.edges.size());
@@ -80,8 +84,17 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep,
     }
   }
   for (std::size_t i = 0; i < model.chains.size(); ++i) {
-    callbacks_[model.chains[i].callbacks.front().value()].first_in.push_back(i);
-    callbacks_[model.chains[i].callbacks.back().value()].last_in.push_back(i);
+    const model::Chain& chain = model.chains[i];
+    callbacks_[chain.callbacks.front().value()].first_in.push_back(i);
+    callbacks_[chain.callbacks.back().value()].last_in.push_back(i);
+    if (chain.end_topic) noted_topics_.insert(*chain.end_topic);
+    if (chain.kind != model::GoalKind::reaction || chain.callbacks.size() == 1) continue;
+    const auto& senders = callbacks_[chain.callbacks[1].value()].edge_from;
+    if (const auto edge = senders.find(chain.callbacks[0]);
+        edge != senders.end() && model.edges[edge->second].topic) {
+      input_topics_[i] = model::topic_name(model, model.edges[edge->second]);
+      noted_topics_.insert(*input_topics_[i]);
+    }
   }
 }
 
@@ -97,14 +110,8 @@ std::optional<model::CallbackIndex> Measurer::sender_of(const Database& database
 bool Measurer::completes_join(CallbackState& state, const CallbackInstance& instance,
                               const std::string& topic,
                               std::optional<model::CallbackIndex> sender) const {
-  // An executor that completes sets when messages come chooses only messages that complete one,
-  // however late. Where callbacks complete sets, it chooses all messages or none.
-  const bool is_kind_that_is_kept = instance.taken && !instance.intra_process;
-  state.passes_over = state.passes_over || (is_kind_that_is_kept && !instance.was_chosen);
-  state.binds = state.binds || (instance.was_chosen && state.passes_over);
-  if (state.binds) {
-    return instance.was_chosen;
-  }
+  state.on_arrival.note(instance);
+  if (state.on_arrival.holds()) return instance.was_chosen;
   if (state.publishes_sets) {
     const std::size_t thread = instance.thread.value();
     return thread < sending_.size() && sending_[thread] == instance.id;
@@ -130,6 +137,74 @@ void Measurer::on_publication(const Database& database, const Publication& publi
       execution::Housekeeping::none) {
     grow_to(sending_, publication.thread) = publication.instance;
   }
+  note_publication(database, publication);
+}
+
+void Measurer::note_publication(const Database& database, const Publication& publication) {
+  const std::string& topic = database.objects()[publication.topic];
+  if (publication.instance == InstanceId::none || publication.repeats_intra_process ||
+      !noted_topics_.contains(topic)) {
+    return;
+  }
+  published_[publication.instance].insert_or_assign(topic, publication.sent);
+  published_.erase(published_.begin(), std::ranges::find_if(published_, [this](const auto& entry) {
+                     return is_recent(entry.first);
+                   }));
+}
+
+std::optional<Instant> Measurer::end_of(const InstanceRecord& last, std::size_t chain) const {
+  const auto& topic = model_.chains[chain].end_topic;
+  if (!topic) return last.end;
+  const auto published = published_.find(last.id);
+  if (published == published_.end()) return std::nullopt;
+  const auto end = published->second.find(*topic);
+  return end == published->second.end() ? std::nullopt : std::optional(end->second);
+}
+
+bool Measurer::has_published(InstanceId instance, const std::string& topic) const {
+  const auto published = published_.find(instance);
+  return published != published_.end() && published->second.contains(topic);
+}
+
+void Measurer::note_input(std::size_t chain, InstanceId instance) {
+  if (const auto& topic = input_topics_[chain]; topic && !has_published(instance, *topic)) return;
+  const model::Callback& first = model_[model_.chains[chain].callbacks.front()];
+  Inputs& inputs = inputs_[chain];
+  const InstanceId before = std::exchange(inputs.newest_reader, instance);
+  const InstanceId since = first.kind == model::CallbackKind::timer ? before : instance;
+  if (since == InstanceId::none) return;
+  if (inputs.waiting.size() == most_inputs) {
+    ++measured_.beyond_window;
+    return;
+  }
+  inputs.waiting.push_back({.reader = instance, .since = since});
+}
+
+void Measurer::on_read(const Database& database, const execution::Read& read) {
+  const Publication* const publication = database.publication(read.source);
+  const auto reader = matcher_.match(database.objects(), read.reader_callback);
+  const auto sender = sender_of(database, publication);
+  if (!reader || !sender) {
+    return;
+  }
+  CallbackState& state = callbacks_[reader->callback.value()];
+  const auto edge = state.edge_from.find(*sender);
+  if (edge == state.edge_from.end() || !model::samples_messages(model_[reader->callback])) {
+    return;
+  }
+  ++measured_.edges[edge->second].count;
+  state.taken.insert(*sender);
+  if (const auto last = std::ranges::find(state.samples, *sender, &Sampled::from);
+      last != state.samples.end()) {
+    last->instance = publication->instance;
+  }
+  std::vector<Sampled>& reads = sampled_[read.reader];
+  const auto of_same = std::ranges::find(reads, *sender, &Sampled::from);
+  if (of_same == reads.end()) {
+    reads.push_back({*sender, publication->instance});
+  } else {
+    of_same->instance = publication->instance;
+  }
 }
 
 void Measurer::on_instance(const Database& database, const CallbackInstance& instance) {
@@ -139,18 +214,22 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   newest_ = std::max(newest_, instance.id);
   const execution::Objects& objects = database.objects();
   const auto match = matcher_.match(objects, instance.callback);
+  if (objects[instance.callback].kind != execution::CallbackKind::event_source) {
+    check_window(instance, match ? std::optional(match->callback) : std::nullopt);
+  }
   if (!match) {
     return;
   }
-  check_window(instance, match->callback);
+  grow_to(executors_, instance.thread) = model_[match->callback].executor;
   CallbackState& state = callbacks_[match->callback.value()];
   const Publication* const publication = database.publication(instance.source);
   const auto sender = sender_of(database, publication);
-  Duration delay{};
+  Duration travel{};
   if (const auto edge = sender ? state.edge_from.find(*sender) : state.edge_from.end();
       edge != state.edge_from.end()) {
     assert(publication != nullptr);
-    delay = model_.edges[edge->second].delay;
+    const model::Edge& along = model_.edges[edge->second];
+    travel = along.travel.value_or(along.delay);
     const bool alone = model_[model_[match->callback].executor].threads == 1;
     measure_edge(database, measured_.edges[edge->second], instance, *publication, alone);
   }
@@ -168,14 +247,23 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   record.id = instance.id;
   record.callback = match->callback;
   record.end = instance.end;
-  if (const auto& timer = objects[instance.callback].timer) {
+  if (instance.timer && publication == nullptr) {
     if (!state.grid) {
-      state.grid.emplace(objects[*timer].period);
+      state.grid.emplace(objects[*instance.timer].period);
     }
     record.activation = state.grid->add(instance);
+    InstanceRecord* const before = window_.find(state.newest_run);
+    if (const auto amended = state.grid->amended(); amended && before != nullptr) {
+      before->activation = *amended;
+    }
+    state.newest_run = instance.id;
+  } else if (const auto arrival = instance.late_arrival(); arrival && publication != nullptr) {
+    record.activation = *arrival;
+    record.cause = sender ? publication->instance : InstanceId::none;
+    record.before_reader = *instance.reader_since - publication->sent;
   } else if (publication != nullptr) {
     record.activation =
-        std::min(publication->sent + delay, instance.taken.value_or(instance.start));
+        std::min(publication->sent + travel, instance.taken.value_or(instance.start));
     record.cause = sender ? publication->instance : InstanceId::none;
   } else {
     record.activation = instance.taken.value_or(instance.start);
@@ -190,6 +278,10 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   ++measured.count;
   if (has_statistics_) {
     measured.execution_time.record(instance.execution_time());
+    if (instance.suspended) {
+      measured.suspended.record(instance.suspended->time);
+      measured.most_suspensions = std::max(measured.most_suspensions, instance.suspended->times);
+    }
     measured.response_time.record(instance.end - record.activation);
     const bool by_edge = sender && state.edge_from.contains(*sender);
     // It may yet turn out that an edge brought a message whose publication is not known.
@@ -200,11 +292,12 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   }
   for (const std::size_t chain : state.first_in) {
     ++measured_.chains[chain].begun;
+    if (model_.chains[chain].kind == model::GoalKind::reaction) note_input(chain, instance.id);
   }
   while (!ends_.empty() &&
          static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(ends_.front()) >
              follow_delay) {
-    follow(window_, measured_, ends_.front());
+    follow(window_, inputs_, measured_, ends_.front());
     ends_.pop_front();
   }
   auto& timeline = measured_.timeline;
@@ -234,13 +327,20 @@ void Measurer::note_activation(const execution::Objects& objects, const Callback
   }
 }
 
-/// Privileged timers are in no ready set.
-void Measurer::check_window(const CallbackInstance& instance, model::CallbackIndex callback) {
-  const model::Executor& executor = model_[model_[callback].executor];
-  const bool privileged = executor.timers == model::TimerHandling::privileged &&
-                          model_[callback].kind == model::CallbackKind::timer;
-  if (executor.kind != model::ExecutorKind::single_threaded || privileged) return;
-  windows_[model_[callback].executor.value()].add(instance, places_[callback.value()]);
+/// Privileged timers are in no ready set. One may begin with a callback that the model lacks.
+void Measurer::check_window(const CallbackInstance& instance,
+                            std::optional<model::CallbackIndex> callback) {
+  ThreadWindows& thread = grow_to(windows_, instance.thread);
+  std::optional<WindowPlace> place;
+  if (callback) {
+    const model::ExecutorIndex index = model_[*callback].executor;
+    const model::Executor& executor = model_[index];
+    if (executor.kind == model::ExecutorKind::single_threaded) thread.executor = index;
+    const bool privileged = executor.timers == model::TimerHandling::privileged &&
+                            model_[*callback].kind == model::CallbackKind::timer;
+    if (thread.executor == index && !privileged) place = places_[callback->value()];
+  }
+  thread.check.add(instance, place);
 }
 
 void Measurer::link(CallbackState& state, const CallbackInstance& instance,
@@ -263,15 +363,21 @@ void Measurer::link(CallbackState& state, const CallbackInstance& instance,
 void Measurer::sample(CallbackState& state, const CallbackInstance& instance) {
   std::vector<Sampled>& read = sampled_[instance.id];
   for (Sampled& last : state.samples) {
-    const auto& left = callbacks_[last.from.value()].newest;
-    const auto found = std::ranges::find_if(left.rbegin(), left.rend(), [&](InstanceId id) {
-      const InstanceRecord* const record = window_.find(id);
-      return record != nullptr && record->end <= instance.start;
-    });
-    if (found != left.rend() && *found > last.instance) {
-      last.instance = *found;
-      read.push_back(last);
+    bool again = true;
+    if (state.taken.contains(last.from)) {
+      if (std::ranges::find(read, last.from, &Sampled::from) != read.end()) continue;
+    } else {
+      const auto& left = callbacks_[last.from.value()].newest;
+      const auto found = std::ranges::find_if(left.rbegin(), left.rend(), [&](InstanceId id) {
+        const InstanceRecord* const record = window_.find(id);
+        return record != nullptr && record->end <= instance.start;
+      });
+      if (found != left.rend() && *found > last.instance) {
+        last.instance = *found;
+        again = false;
+      }
     }
+    if (last.instance != InstanceId::none) read.push_back({last.from, last.instance, again});
   }
   sampled_.erase(sampled_.begin(), std::ranges::find_if(sampled_, [this](const auto& entry) {
                    return is_recent(entry.first);
@@ -279,12 +385,13 @@ void Measurer::sample(CallbackState& state, const CallbackInstance& instance) {
 }
 
 bool Measurer::is_recent(InstanceId id) const {
-  return static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(id) <
-         InstanceWindow::capacity;
+  // One that runs has a later number than those that have ended.
+  return id > newest_ || static_cast<std::uint64_t>(newest_) - static_cast<std::uint64_t>(id) <
+                             InstanceWindow::capacity;
 }
 
-InstanceId Measurer::previous_on_chain(const InstanceRecord& current,
-                                       model::CallbackIndex from) const {
+InstanceId Measurer::previous_on_chain(const InstanceRecord& current, model::CallbackIndex from,
+                                       bool again) const {
   if (callbacks_[current.callback.value()].samples.empty()) {
     return current.cause;
   }
@@ -293,13 +400,15 @@ InstanceId Measurer::previous_on_chain(const InstanceRecord& current,
     return InstanceId::none;
   }
   const auto found = std::ranges::find(read->second, from, &Sampled::from);
-  return found == read->second.end() ? InstanceId::none : found->instance;
+  if (found == read->second.end() || (found->again && !again)) return InstanceId::none;
+  return found->instance;
 }
 
 void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
                             const CallbackInstance& instance, const Publication& publication,
                             bool alone) {
   ++edge.count;
+  edge.by_memory += instance.by_memory ? 1 : 0;
   if (!has_statistics_) {
     return;
   }
@@ -310,15 +419,9 @@ void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
           execution::visible_delay(instance, publication.sent, sender_end, alone)) {
     edge.delay.record(*visible);
   }
-  const execution::Objects& objects = database.objects();
-  const auto& subscription = objects[instance.callback].subscription;
-  if (!publication.publisher || !subscription || !instance.taken) {
-    return;
-  }
-  const auto times =
-      message_times_.find({objects[*publication.publisher].gid, publication.source_timestamp},
-                          objects[*subscription].process);
-  if (times) {
+  // Fast DDS may have had a message that was taken from shared memory, too.
+  if (!instance.taken || instance.by_memory) return;
+  if (const auto times = message_times_.find(database.objects(), publication, instance.callback)) {
     edge.sending.record(times->written - publication.sent);
     edge.transport.record(times->received - times->written);
     edge.waiting.record(*instance.taken - times->received);
@@ -355,38 +458,89 @@ void Measurer::on_dds_receive(const Database& /*database*/, const execution::Dds
   message_times_.receive(message, process, time);
 }
 
+void Measurer::on_switch(const Database& database, const execution::Occurrence& at,
+                         const tracepoints::SchedSwitch& change) {
+  if (has_statistics_) processor_waits_.on_switch(database, at, change);
+}
+
+void Measurer::on_wakeup(const Database& database, const execution::Occurrence& at,
+                         const tracepoints::SchedWakeup& wakeup) {
+  if (has_statistics_) processor_waits_.on_wakeup(database, at, wakeup);
+}
+
 void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
   steady_since_ = time;
   ends_.clear();
   waiting_.clear();
   awaiting_source_.clear();
+  std::ranges::fill(inputs_, Inputs{});
   measured_.timeline.clear();
   measured_.beyond_window = 0;
   std::ranges::fill(measured_.callbacks, Measurement::Callback{});
   std::ranges::fill(measured_.chains, Measurement::Chain{});
   std::ranges::fill(measured_.edges, Measurement::Edge{});
-  std::ranges::fill(windows_, execution::WindowCheck{});
+  std::ranges::fill(windows_, ThreadWindows{});
+  processor_waits_.clear();
 }
 
-void Measurer::follow(InstanceWindow& window, Measurement& measurement, InstanceId id) const {
+void Measurer::follow(InstanceWindow& window, InputsOfChains& inputs, Measurement& measurement,
+                      InstanceId id) const {
   const InstanceRecord* const end = window.find(id);
   if (end == nullptr) {
     ++measurement.beyond_window;
     return;
   }
   for (const std::size_t chain : callbacks_[end->callback.value()].last_in) {
-    follow(window, measurement, *end, chain);
+    follow(window, inputs, measurement, *end, chain);
+  }
+}
+
+void Measurer::record(InstanceWindow& window, InputsOfChains& inputs, Measurement& measurement,
+                      ChainInstance seen) const {
+  const auto add = [&] {
+    if (has_statistics_) {
+      Measurement::Chain& chain = measurement.chains[seen.chain];
+      const Duration latency = seen.completion - seen.since;
+      chain.latency.record(latency);
+      if (chain.longest.run == InstanceId::none || latency > chain.longest.latency) {
+        chain.longest = {.run = seen.path.back(), .since = seen.since, .latency = latency};
+      }
+    }
+    if (on_chain_) on_chain_(seen);
+  };
+  if (model_.chains[seen.chain].kind != model::GoalKind::reaction) {
+    add();
+    return;
+  }
+  auto& waiting = inputs[seen.chain].waiting;
+  while (!waiting.empty()) {
+    const auto [reader, since] = waiting.front();
+    const InstanceRecord* const read = window.find(reader);
+    if (read != nullptr && read->activation > seen.activation) return;
+    waiting.pop_front();
+    if (const InstanceRecord* const from = window.find(since)) {
+      seen.since = from->activation;
+      add();
+    } else {
+      ++measurement.beyond_window;
+    }
   }
 }
 
 /// Goes back from the end of a chain to its beginning.
-Measurer::Found Measurer::follow(InstanceWindow& window, Measurement& measurement,
-                                 const InstanceRecord& end, std::size_t chain) const {
+Measurer::Found Measurer::follow(InstanceWindow& window, InputsOfChains& inputs,
+                                 Measurement& measurement, const InstanceRecord& end,
+                                 std::size_t chain) const {
   const auto& path = model_.chains[chain].callbacks;
   const InstanceRecord* current = &end;
+  const auto completion = end_of(end, chain);
+  if (!completion) return Found::other_path;
   std::vector<InstanceId> instances(path.size(), end.id);
+  Duration before_readers{};
+  const bool again = model_.chains[chain].kind == model::GoalKind::age;
   for (std::size_t i = path.size() - 1; i > 0; --i) {
-    const InstanceId before = previous_on_chain(*current, path[i - 1]);
+    before_readers += current->before_reader;
+    const InstanceId before = previous_on_chain(*current, path[i - 1], again);
     if (before == InstanceId::none) {
       return awaiting_source_.contains(current->id) ? Found::sender_unknown : Found::other_path;
     }
@@ -404,12 +558,14 @@ Measurer::Found Measurer::follow(InstanceWindow& window, Measurement& measuremen
   if (steady_since_ && current->end < *steady_since_) {
     return Found::other_path;
   }
-  if (has_statistics_) {
-    measurement.chains[chain].latency.record(end.end - current->activation);
-  }
-  if (on_chain_) {
-    on_chain_({chain, current->activation, end.end, std::move(instances)});
-  }
+  const Instant activation = current->activation + before_readers;
+  record(window, inputs, measurement,
+         {.chain = chain,
+          .since = activation,
+          .activation = activation,
+          .completion = *completion,
+          .path = std::move(instances),
+          .before_readers = before_readers});
   const auto& starting = callbacks_[path.front().value()].first_in;
   const auto number =
       static_cast<std::size_t>(std::ranges::find(starting, chain) - starting.begin());
@@ -423,7 +579,7 @@ bool Measurer::settle(InstanceId id, std::size_t chain, Instant time) {
     ++measured_.beyond_window;
     return true;
   }
-  const Found found = follow(window_, measured_, *end, chain);
+  const Found found = follow(window_, inputs_, measured_, *end, chain);
   if (found == Found::sender_not_ended && end->end + longest_instance >= time &&
       waiting_.size() < most_awaiting) {
     return false;
@@ -478,11 +634,11 @@ std::size_t Measurer::waiting(std::size_t chain) const {
 void Measurer::finish() {
   for (const auto& [id, chain] : std::exchange(waiting_, {})) {
     if (const InstanceRecord* const end = window_.find(id)) {
-      follow(window_, measured_, *end, chain);
+      follow(window_, inputs_, measured_, *end, chain);
     }
   }
   for (const InstanceId end : ends_) {
-    follow(window_, measured_, end);
+    follow(window_, inputs_, measured_, end);
   }
   ends_.clear();
 }
@@ -495,17 +651,33 @@ Duration Measurer::correction(model::CallbackIndex callback) const {
 Measurement Measurer::measurement() const {
   Measurement corrected = measured_;
   InstanceWindow window = window_;
+  InputsOfChains inputs = inputs_;
   for (const InstanceId end : ends_) {
-    follow(window, corrected, end);
+    follow(window, inputs, corrected, end);
   }
   for (std::size_t i = 0; i < corrected.callbacks.size(); ++i) {
     corrected.callbacks[i].response_time.shift(-correction(model::CallbackIndex(i)));
   }
   for (std::size_t i = 0; i < corrected.chains.size(); ++i) {
-    corrected.chains[i].latency.shift(-correction(model_.chains[i].callbacks.front()));
+    const Duration late = correction(model_.chains[i].callbacks.front());
+    corrected.chains[i].latency.shift(-late);
+    corrected.chains[i].longest.since += late;
   }
-  for (const execution::WindowCheck& window_check : windows_) {
-    corrected.windows.push_back(window_check.counts());
+  corrected.windows.resize(model_.executors.size());
+  for (const ThreadWindows& thread : windows_) {
+    if (!thread.executor) continue;
+    const auto [windows, contradicting] = thread.check.counts();
+    corrected.windows[thread.executor->value()].windows += windows;
+    corrected.windows[thread.executor->value()].contradicting += contradicting;
+  }
+  if (processor_waits_.recorded()) corrected.processor_waits.resize(model_.executors.size());
+  const std::size_t threads = std::min(executors_.size(), processor_waits_.waits().size());
+  for (std::size_t i = 0; i < threads; ++i) {
+    const ProcessorWaits::Wait& seen = processor_waits_.waits()[i];
+    if (!executors_[i]) continue;
+    Measurement::ProcessorWait& wait = corrected.processor_waits[executors_[i]->value()];
+    if (seen.longest <= wait.longest) continue;
+    wait = {seen.longest, seen.actor == no_actor ? "" : processor_waits_.name(seen.actor)};
   }
   for (Measurement::Shown& shown : corrected.timeline) {
     shown.activation += correction(shown.callback);

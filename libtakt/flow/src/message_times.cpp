@@ -40,4 +40,13 @@ std::optional<MessageTimes::Times> MessageTimes::find(const execution::DdsMessag
   return std::nullopt;
 }
 
+std::optional<MessageTimes::Times> MessageTimes::find(
+    const execution::Objects& objects, const execution::Publication& sent,
+    execution::ObservedCallbackIndex reader) const {
+  const auto& subscription = objects[reader].subscription;
+  if (!sent.publisher || !subscription) return std::nullopt;
+  return find({objects[*sent.publisher].gid, sent.source_timestamp},
+              objects[*subscription].process);
+}
+
 }  // namespace takt::flow

@@ -7,19 +7,6 @@
 
 namespace takt::flow {
 
-std::string_view to_string(Stage stage) {
-  constexpr std::array<std::string_view, stages> names{"running",
-                                                       "preempted",
-                                                       "blocked",
-                                                       "waiting_in_executor",
-                                                       "waiting_for_timer",
-                                                       "waiting_for_input",
-                                                       "sending",
-                                                       "in_transport",
-                                                       "waiting_for_reservation"};
-  return names[static_cast<std::size_t>(stage)];
-}
-
 namespace {
 
 Duration sum(std::span<const Part> parts) {
@@ -28,6 +15,18 @@ Duration sum(std::span<const Part> parts) {
 }
 
 }  // namespace
+
+Arrival arrival_of(const Activation& activation) {
+  using Known = Arrival::Known;
+  const auto& [late, due, times, by_memory, wait_begin, wait_end, first_after_wait] = activation;
+  if (late) return {Known::late, late->since, late->arrival};
+  if (due) return {Known::due, *due, {}};
+  // Fast DDS may have had a message that was taken from shared memory, too.
+  if (times && !by_memory) return {Known::sent, times->written, times->received};
+  const Stage way = by_memory ? Stage::in_shared_memory : Stage::in_transport;
+  if (wait_begin >= wait_end) return {Known::nothing, {}, {}, way};
+  return {first_after_wait ? Known::waited_last : Known::waited, wait_begin, wait_end, way};
+}
 
 Duration Breakdown::latency() const { return sum(std::span(parts).subspan(first, last - first)); }
 
@@ -41,137 +40,81 @@ std::array<Duration, stages> Breakdown::sums() const {
   return totals;
 }
 
-/// Goes through the time of a flow from its beginning.
-struct Splitter::Cursor {
-  Instant now;
-  std::uint32_t step = 0;
-  std::vector<Part> parts;
+Peers::Peers(const std::vector<execution::Executor>& executors, std::size_t threads)
+    : peers_(threads) {
+  for (const execution::Executor& executor : executors) {
+    add(executor.threads);
+    std::ranges::for_each(executor.former, [this](const auto& group) { add(group); });
+  }
+}
 
-  void until(Instant time, Part part) {
-    if (time > now) {
-      part.step = step;
-      part.duration = time - now;
-      parts.push_back(part);
-      now = time;
-    }
+void Peers::add(const std::vector<execution::ThreadIndex>& threads) {
+  for (const execution::ThreadIndex thread : threads) {
+    std::ranges::copy_if(threads, std::back_inserter(peers_[thread.value()]),
+                         [thread](execution::ThreadIndex other) { return other != thread; });
   }
-  /// The clocks of two hosts may say that a message was handled before it was sent.
-  void back_to(Instant time) {
-    if (time < now) {
-      parts.push_back({Stage::in_transport, step, time - now, InstanceId::none, no_actor});
-      now = time;
-    }
-  }
-};
+}
 
 Splitter::Splitter(const History& history, const execution::Database& database,
                    const ThreadStates& states)
     : history_(history),
       database_(database),
       states_(states),
-      peers_(database.threads().threads().size()) {
-  for (const execution::Executor& executor :
-       history.store().executors().executors(database.objects(), database.threads())) {
-    for (const execution::ThreadIndex thread : executor.threads) {
-      std::ranges::copy_if(executor.threads, std::back_inserter(peers_[thread.value()]),
-                           [thread](execution::ThreadIndex other) { return other != thread; });
-    }
-  }
+      peers_(history.store().executors().executors(database.objects(), database.threads()),
+             database.threads().threads().size()) {}
+
+std::optional<Splitter::Cursor::Sent> Splitter::sent(const Message* message) {
+  if (message == nullptr) return std::nullopt;
+  return Cursor::Sent{message->sent, message->intra_process};
 }
 
-/// Adds time in which a thread should run, split by why it did not.
-void Splitter::add_by_state(Cursor& cursor, Instant until, execution::ThreadIndex thread,
-                            Part on) const {
-  for (const ThreadStates::Off& off : states_.off(thread, cursor.now, until)) {
-    cursor.until(std::min(off.begin, until), on);
-    Part part = on;
-    part.actor = off.actor;
-    switch (off.why) {
-      case ThreadStates::Why::preempted:
-        part.stage = Stage::preempted;
-        break;
-      case ThreadStates::Why::reservation:
-        part.stage = Stage::waiting_for_reservation;
-        break;
-      case ThreadStates::Why::blocked:
-        part.stage = on.stage == Stage::running ? Stage::blocked : on.stage;
-        break;
-    }
-    cursor.until(std::min(off.end, until), part);
-  }
-  cursor.until(until, on);
+Instant Splitter::due(const Run& run) const {
+  return run.activation + history_.store().correction(run.callback);
 }
 
-/// Adds time in which the thread ran nothing: the other threads of its executor may have run.
-void Splitter::add_idle(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
+Arrival Splitter::arrival(InstanceId id, const Run& run, bool has_message) const {
+  // A timer that fires once: its message is that it was made.
+  const bool is_triggered = has_message && database_.objects()[run.callback].triggers;
+  return arrival_of({.late = history_.store().late(id),
+                     .due = is_triggered ? std::optional(due(run)) : std::nullopt,
+                     .times = history_.store().times(id),
+                     .by_memory = run.by_memory,
+                     .wait_begin = run.wait_begin,
+                     .wait_end = run.wait_end,
+                     .first_after_wait = run.first_after_wait});
+}
+
+/// Adds the time of a message until a timer or a periodic thread took it: until that is due, then
+/// until it runs, then while it runs.
+void Splitter::add_reading(Cursor& cursor, const Hop& hop, const Run& reader) const {
   const Store& store = history_.store();
-  while (cursor.now < until) {
-    Instant next = until;
-    InstanceId ahead = InstanceId::none;
-    Instant ahead_until = cursor.now;
-    for (const execution::ThreadIndex peer : peers_[thread.value()]) {
-      for (const InstanceId id : history_.overlapping(peer, cursor.now, until)) {
-        const Run& other = *store.find(id);
-        if (other.start > cursor.now) {
-          next = std::min(next, other.start);
-        } else if (other.end > ahead_until) {
-          ahead = id;
-          ahead_until = other.end;
-        }
-      }
-    }
-    if (ahead != InstanceId::none) {
-      cursor.until(std::min(ahead_until, until), {Stage::waiting_in_executor, 0, {}, ahead});
-    } else {
-      add_by_state(cursor, next, thread, {Stage::waiting_in_executor});
-    }
+  const Instant taken = store.find(hop.run)->start;
+  if (const Message* const message = store.find(hop.message)) {
+    cursor.until(std::min(message->sent, taken), {Stage::sending});
   }
-}
-
-/// Adds the wait in the executor, behind the runs of its thread meanwhile.
-void Splitter::add_wait(Cursor& cursor, Instant until, execution::ThreadIndex thread) const {
-  if (cursor.now >= until) {
-    return;
+  const bool by_memory = store.find(hop.run)->by_memory;
+  if (const auto times = by_memory ? std::nullopt : store.times(hop.run)) {
+    cursor.until(std::min(times->written, taken), {Stage::sending});
+    cursor.until(std::min(times->received, taken), {Stage::in_transport});
   }
-  for (const InstanceId id : history_.overlapping(thread, cursor.now, until)) {
-    const Run& ahead = *history_.store().find(id);
-    add_idle(cursor, std::min(ahead.start, until), thread);
-    cursor.until(std::min(ahead.end, until), {Stage::waiting_in_executor, 0, {}, id});
-  }
-  add_idle(cursor, until, thread);
-}
-
-void Splitter::add_sending(Cursor& cursor, const Message& message, Instant limit) const {
-  cursor.until(std::min(message.sent, limit), {Stage::sending});
+  cursor.deliver(std::nullopt, {Arrival::Known::due, due(reader), {}}, reader.start, reader.thread);
+  cursor.run(taken, reader.thread, store.reader_of(hop.run));
+  cursor.back_to(taken);
 }
 
 /// Adds the time of a message on its way to a run, and its wait until the run starts.
 void Splitter::add_delivery(Cursor& cursor, const Hop& hop) const {
   const Store& store = history_.store();
   const Run& run = *store.find(hop.run);
-  const Message* const message = store.find(hop.message);
-  const bool is_alone = peers_[run.thread.value()].empty();
-  if (message != nullptr) {
-    add_sending(cursor, *message, run.start);
-  }
-  if (const auto times = store.times(hop.run)) {
-    cursor.until(std::min(times->written, run.start), {Stage::sending});
-    cursor.until(std::min(times->received, run.start), {Stage::in_transport});
-  } else if (message != nullptr && !message->intra_process) {
-    if (run.has_wait()) {
-      if (cursor.now < run.wait_end && (run.first_after_wait || is_alone)) {
-        add_wait(cursor, run.wait_begin, run.thread);
-        cursor.until(run.wait_end, {Stage::in_transport});
-      }
-    } else {
-      // The thread's waits were not recorded. But an idle thread runs a message at once, so it had
-      // not come before the thread's next run.
-      const auto busy = history_.overlapping(run.thread, cursor.now, run.start);
-      const Instant next = busy.empty() ? run.start : store.find(busy.front())->start;
-      cursor.until(std::min(next, run.start), {Stage::in_transport});
+  if (const Run* const reader = store.find(store.reader_of(hop.run))) {
+    const execution::Callback& callback = database_.objects()[reader->callback];
+    if (callback.timer || callback.event_source) {
+      add_reading(cursor, hop, *reader);
+      return;
     }
   }
-  add_wait(cursor, run.start, run.thread);
+  const Message* const message = store.find(hop.message);
+  cursor.deliver(sent(message), arrival(hop.run, run, message != nullptr), run.start, run.thread);
   cursor.back_to(run.start);
 }
 
@@ -180,15 +123,16 @@ void Splitter::add_stored(Cursor& cursor, const Hop& hop, const Message& next) c
   const Store& store = history_.store();
   const Run& run = *store.find(hop.run);
   const Run* const sender = store.find(next.run);
-  add_by_state(cursor, run.end, run.thread, {Stage::running, 0, {}, hop.run});
+  cursor.run(run.end, run.thread, hop.run);
   if (sender == nullptr) {
+    // Another thread has got it.
+    cursor.run(next.begin, next.thread, InstanceId::none);
     return;
   }
   if (hop.kind == LinkKind::periodic_async) {
-    ++cursor.step;
-    const Instant due = sender->activation + store.correction(sender->callback);
-    cursor.until(std::min(due, sender->start), {Stage::waiting_for_timer});
-    add_wait(cursor, sender->start, sender->thread);
+    cursor.next_step();
+    cursor.deliver(std::nullopt, {Arrival::Known::due, due(*sender), {}}, sender->start,
+                   sender->thread);
   } else {
     const Message* const other = store.find(sender->source);
     cursor.until(std::min(other == nullptr ? sender->start : other->begin, sender->start),
@@ -197,50 +141,52 @@ void Splitter::add_stored(Cursor& cursor, const Hop& hop, const Message& next) c
       add_delivery(cursor, {sender->source, next.run, LinkKind::direct});
     }
   }
-  add_by_state(cursor, next.begin, sender->thread, {Stage::running, 0, {}, next.run});
+  cursor.run(next.begin, sender->thread, next.run);
 }
 
 Breakdown Splitter::split(const Trail& trail) const {
   const Store& store = history_.store();
   assert(!trail.hops.empty());
   Breakdown breakdown;
-  Cursor cursor;
-  const Run* const root = store.find(trail.hops.front().run);
+  const Hop& source = trail.hops.front();
+  const Run* const root = store.find(source.run);
+  const Message* const first =
+      store.find(trail.hops.size() > 1 ? trail.hops[1].message : trail.last);
+  assert((root != nullptr || first != nullptr) && "the walk has been at the trail's beginning");
+  Cursor cursor(*this, root != nullptr ? root->start : first->begin);
   for (std::size_t i = 0; i < trail.hops.size(); ++i) {
     const Hop& hop = trail.hops[i];
     const bool is_last = i + 1 == trail.hops.size();
     const PublicationId next_id = is_last ? trail.last : trail.hops[i + 1].message;
     const Message* const next = store.find(next_id);
-    if (i == 0) {
-      assert((root != nullptr || next != nullptr) && "the walk has been at the trail's beginning");
-      cursor.now = root != nullptr ? root->start : next->begin;
-    } else {
-      ++cursor.step;
+    if (i > 0) {
+      cursor.next_step();
       add_delivery(cursor, hop);
     }
     const Run* const run = store.find(hop.run);
     if (is_last && next == nullptr) {
-      breakdown.last = cursor.parts.size();
+      breakdown.last = cursor.parts().size();
     }
     if (run != nullptr) {
       if (next != nullptr && next->run != hop.run) {
         add_stored(cursor, hop, *next);
       } else {
-        add_by_state(cursor, next == nullptr ? run->end : std::min(next->begin, run->end),
-                     run->thread, {Stage::running, 0, {}, hop.run});
+        cursor.run(next == nullptr ? run->end : std::min(next->begin, run->end), run->thread,
+                   hop.run);
         // A response can be sent when the service's callback has ended.
         cursor.until(next == nullptr ? run->end : next->begin, {Stage::sending});
       }
     }
     // A source that only stores, or whose message is not in the trace, counts from its start.
     if (i == 0 && next != nullptr && (run == nullptr || next->run == hop.run)) {
-      breakdown.first = cursor.parts.size();
+      breakdown.first = cursor.parts().size();
     }
     if (is_last && next != nullptr) {
-      breakdown.last = cursor.parts.size();
+      breakdown.last = cursor.parts().size();
     }
   }
-  breakdown.parts = std::move(cursor.parts);
+  breakdown.before_readers = cursor.left_out();
+  breakdown.parts = cursor.take();
   return breakdown;
 }
 

@@ -238,9 +238,17 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
   assert((message != nullptr || root != nullptr) && "the walk has been at the trail's beginning");
   const Breakdown breakdown = recorded.splitter.split(trail);
   const Duration latency = breakdown.latency();
+  if (trail.is_oldest) {
+    path.at_most.record(latency);
+    return;
+  }
+  path.uncertain += trail.is_uncertain ? 1u : 0u;
+  if (!trail.is_uncertain && recorded.causality.has_uncertain()) path.at_most.record(latency);
   const bool begins_with_message =
       trail.hops.front().kind == LinkKind::direct && message != nullptr;
-  const Instant begin = begins_with_message || root == nullptr ? message->begin : root->start;
+  // It counts as if it had begun later by the time before its readers were there.
+  const Instant sent = begins_with_message || root == nullptr ? message->begin : root->start;
+  const Instant begin = sent + breakdown.before_readers;
   path.latency.record(latency);
   path.span.record(breakdown.span());
   const auto sums = breakdown.sums();
@@ -277,7 +285,8 @@ void PathCollector::add(std::size_t number, const LinkedHistory& recorded, const
   path.uncertainty = path.uncertainty && uncertainty
                          ? std::optional(std::max(*path.uncertainty, *uncertainty))
                          : std::nullopt;
-  keep(path, history, breakdown, trail, {sink, begin, latency, uncertainty, {}, {}});
+  keep(path, history, breakdown, trail,
+       {sink, begin, latency, uncertainty, breakdown.before_readers, !trail.is_uncertain, {}, {}});
 }
 
 void PathCollector::keep(Path& path, const History& history, const Breakdown& breakdown,

@@ -31,6 +31,15 @@ void Store::on_instance(const execution::Database& database,
       grid.emplace(objects[*callback.timer].period);
     }
     activation = grid->add(instance);
+    if (const auto amended = grid->amended()) {
+      if (Run* const before = row(newest_of_timer_[instance.callback]))
+        before->activation = *amended;
+    }
+    newest_of_timer_[instance.callback] = instance.id;
+    if (instance.taken) activation = *instance.taken;
+  }
+  if (const auto arrival = instance.late_arrival()) {
+    late_.emplace(instance.id, Late{*instance.reader_since, *arrival});
   }
   if (instance.callback.value() < members_.size() && members_[instance.callback.value()]) {
     unhandled_ -= members_[instance.callback.value()]->unhandled.erase(activation);
@@ -50,19 +59,53 @@ void Store::on_instance(const execution::Database& database,
   run->is_known = true;
   run->first_after_wait = instance.first_after_wait;
   run->was_chosen = instance.was_chosen;
-  const execution::Publication* const sent = database.publication(run->source);
-  if (sent != nullptr && sent->publisher && callback.subscription && instance.taken) {
-    if (const auto times =
-            message_times_.find({objects[*sent->publisher].gid, sent->source_timestamp},
-                                objects[*callback.subscription].process)) {
-      times_.emplace(instance.id, *times);
-    }
+  run->by_memory = instance.by_memory;
+  if (instance.taken) keep_times(database, instance.id, instance.callback);
+  settle(database, instance.id);
+}
+
+void Store::on_read(const execution::Database& database, const execution::Read& read) {
+  Run* const run = row(read.id);
+  if (run == nullptr) {
+    return;
   }
-  compare_clocks(database, instance.id, sent);
-  const auto number = static_cast<std::uint64_t>(instance.id);
+  run->start = run->end = run->activation = run->wait_begin = run->wait_end = read.time;
+  run->source = read.source;
+  run->callback = read.callback;
+  run->thread = read.thread;
+  run->is_known = true;
+  run->by_memory = read.by_memory;
+  reads_[read.reader].push_back(read.id);
+  readers_[read.id] = read.reader;
+  keep_times(database, read.id, read.callback);
+  settle(database, read.id);
+}
+
+void Store::keep_times(const execution::Database& database, InstanceId instance,
+                       execution::ObservedCallbackIndex callback) {
+  const execution::Publication* const sent = database.publication(find(instance)->source);
+  if (sent == nullptr) return;
+  if (const auto times = message_times_.find(database.objects(), *sent, callback)) {
+    times_.emplace(instance, *times);
+  }
+}
+
+void Store::settle(const execution::Database& database, InstanceId instance) {
+  compare_clocks(database, instance, database.publication(find(instance)->source));
+  const auto number = static_cast<std::uint64_t>(instance);
   if (number < aligned_run_) {
     align_run(database.threads(), number);  // it still ran when its neighbours were aligned
   }
+}
+
+std::span<const InstanceId> Store::reads_of(InstanceId reader) const {
+  const auto found = reads_.find(reader);
+  return found == reads_.end() ? std::span<const InstanceId>() : std::span(found->second);
+}
+
+InstanceId Store::reader_of(InstanceId read) const {
+  const auto found = readers_.find(read);
+  return found == readers_.end() ? InstanceId::none : found->second;
 }
 
 void Store::compare_clocks(const execution::Database& database, InstanceId instance,
@@ -143,6 +186,11 @@ Duration Store::correction(execution::ObservedCallbackIndex timer) const {
   return grid ? grid->correction() : Duration{0};
 }
 
+std::optional<Late> Store::late(InstanceId id) const {
+  const auto found = late_.find(id);
+  return found == late_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<Instant> Store::unhandled(execution::ObservedCallbackIndex callback) const {
   if (callback.value() >= members_.size() || !members_[callback.value()]) {
     return {};
@@ -176,6 +224,10 @@ void Store::align_run(const events::Threads& threads, std::uint64_t number) {
     moments->second.written = to_reference(host_of(sent->thread), moments->second.written);
     moments->second.received = to_reference(host, moments->second.received);
   }
+  if (const auto found = late_.find(static_cast<InstanceId>(number)); found != late_.end()) {
+    found->second.since = to_reference(host, found->second.since);
+    found->second.arrival = to_reference(host, found->second.arrival);
+  }
 }
 
 void Store::align(const events::Threads& threads, const std::vector<HostClock>& clocks) {
@@ -208,9 +260,13 @@ void Store::drop_before(const Position& kept) {
                                   [&](const auto& entry) { return entry.second < kept.take; });
     }
   }
-  std::erase_if(times_, [this](const auto& entry) {
+  const auto is_dropped = [this](const auto& entry) {
     return static_cast<std::uint64_t>(entry.first) < first_run_;
-  });
+  };
+  std::erase_if(times_, is_dropped);
+  std::erase_if(late_, is_dropped);
+  std::erase_if(reads_, is_dropped);
+  std::erase_if(readers_, is_dropped);
 }
 
 }  // namespace takt::flow

@@ -8,9 +8,6 @@
 namespace takt::flow {
 namespace {
 
-/// A state of 0 is ready to run; higher bits are the kernel's flags for tracers.
-bool is_ready(std::int64_t state) { return (state & 0xff) == 0; }
-
 /// Priorities below 0 are those of SCHED_DEADLINE.
 bool has_reservation(std::int32_t priority) { return priority < 0; }
 
@@ -19,7 +16,7 @@ constexpr std::size_t most_names = std::size_t{1} << 16;
 
 }  // namespace
 
-std::uint32_t ThreadStates::actor(std::string_view name) {
+std::uint32_t OffProcessor::actor(std::string_view name) {
   const auto found = actors_.find(std::string(name));
   if (found != actors_.end()) {
     return found->second;
@@ -31,54 +28,60 @@ std::uint32_t ThreadStates::actor(std::string_view name) {
   return actors_[names_.back()] = static_cast<std::uint32_t>(names_.size() - 1);
 }
 
-ThreadStates::Thread* ThreadStates::find(const execution::Database& database,
-                                         events::HostIndex host, std::int64_t number) {
-  const auto found = kernel_threads_.find(database.threads(), host, number);
-  return found ? &grow_to(threads_, *found) : nullptr;
+void OffProcessor::end(execution::ThreadIndex index, Thread& thread, Instant time) {
+  thread.now.end = time;
+  on_off(index, thread.now);
 }
 
-void ThreadStates::add(Thread& thread, Instant end) {
-  thread.now.end = end;
-  thread.off.push_back(thread.now);
-  ++rows_;
-}
-
-void ThreadStates::on_switch(const execution::Database& database, const execution::Occurrence& at,
+void OffProcessor::on_switch(const execution::Database& database, const execution::Occurrence& at,
                              const tracepoints::SchedSwitch& change) {
   const events::HostIndex host = database.threads()[at.process].host;
   const std::uint32_t next = actor(change.next_comm);
   running_[{host, at.cpu}] = next;
-  if (Thread* const thread = find(database, host, change.prev_tid)) {
-    thread->is_off = true;
-    thread->now = {at.time, at.time, Why::blocked, no_actor};
-    if (is_ready(change.prev_state)) {
+  if (const auto left = kernel_threads_.find(database.threads(), host, change.prev_tid)) {
+    Thread& thread = grow_to(threads_, *left);
+    thread.is_off = true;
+    thread.now = {at.time, at.time, Off::Why::blocked, no_actor};
+    if (execution::is_ready(change.prev_state)) {
       const bool is_throttled =
           has_reservation(change.prev_prio) && !has_reservation(change.next_prio);
-      thread->now.why = is_throttled ? Why::reservation : Why::preempted;
-      thread->now.actor = next;
+      thread.now.why = is_throttled ? Off::Why::reservation : Off::Why::preempted;
+      thread.now.actor = next;
     }
   }
-  Thread* const thread = find(database, host, change.next_tid);
-  if (thread != nullptr && std::exchange(thread->is_off, false)) {
-    add(*thread, at.time);
+  const auto came = kernel_threads_.find(database.threads(), host, change.next_tid);
+  if (came && came->value() < threads_.size()) {
+    Thread& thread = threads_[came->value()];
+    if (std::exchange(thread.is_off, false)) end(*came, thread, at.time);
   }
 }
 
-void ThreadStates::on_wakeup(const execution::Database& database, const execution::Occurrence& at,
+void OffProcessor::on_wakeup(const execution::Database& database, const execution::Occurrence& at,
                              const tracepoints::SchedWakeup& wakeup) {
   const events::HostIndex host = database.threads()[at.process].host;
-  Thread* const thread = find(database, host, wakeup.tid);
-  if (thread == nullptr || !thread->is_off || thread->now.why != Why::blocked) {
-    return;
-  }
-  add(*thread, at.time);
+  const auto woken = kernel_threads_.find(database.threads(), host, wakeup.tid);
+  if (!woken || woken->value() >= threads_.size()) return;
+  Thread& thread = threads_[woken->value()];
+  if (!thread.is_off || thread.now.why != Off::Why::blocked) return;
+  end(*woken, thread, at.time);
   const auto running = running_.find({host, wakeup.target_cpu});
-  thread->now = {at.time, at.time, Why::preempted,
-                 running == running_.end() ? no_actor : running->second};
+  thread.now = {at.time, at.time, Off::Why::preempted,
+                running == running_.end() ? no_actor : running->second};
 }
 
-std::vector<ThreadStates::Off> ThreadStates::off(execution::ThreadIndex thread, Instant begin,
-                                                 Instant end) const {
+void ThreadStates::on_off(execution::ThreadIndex thread, const Off& off) {
+  grow_to(threads_, thread).off.push_back(off);
+  ++rows_;
+}
+
+void ProcessorWaits::on_off(execution::ThreadIndex thread, const Off& off) {
+  if (off.why != Off::Why::preempted) return;
+  Wait& wait = grow_to(waits_, thread);
+  if (off.end - off.begin > wait.longest) wait = {off.end - off.begin, off.actor};
+}
+
+std::vector<Off> ThreadStates::off(execution::ThreadIndex thread, Instant begin,
+                                   Instant end) const {
   if (thread.value() >= threads_.size()) {
     return {};
   }

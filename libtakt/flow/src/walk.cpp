@@ -42,20 +42,30 @@ PathCollector::Walk::Walk(PathCollector& collector, const LinkedHistory& recorde
       ends_(ends),
       inputs_(most_hops + 1) {}
 
+/// Where joins may have used several messages, all ways are followed over the newest of them, and
+/// those over such joins once more over the oldest.
+template <typename Follow>
+void PathCollector::Walk::from(PublicationId last, std::uint64_t number, Follow follow) {
+  last_ = last;
+  number_ = number;
+  met_uncertain_ = false;
+  for (const bool oldest : {false, true}) {
+    if (oldest && !met_uncertain_) break;
+    takes_oldest_ = oldest;
+    ways_ = 0;
+    steps_ = 0;
+    follow();
+  }
+}
+
 void PathCollector::Walk::from_run(InstanceId sink) {
-  ways_ = 0;
-  steps_ = 0;
-  last_ = PublicationId::none;
-  number_ = static_cast<std::uint64_t>(sink);
-  before_run(sink, LinkKind::direct, 0);
+  from(PublicationId::none, static_cast<std::uint64_t>(sink),
+       [&] { before_run(sink, LinkKind::direct, 0); });
 }
 
 void PathCollector::Walk::from_message(PublicationId sink) {
-  ways_ = 0;
-  steps_ = 0;
-  last_ = sink;
-  number_ = static_cast<std::uint64_t>(history_.store().find(sink)->run);
-  before_message(sink, 0);
+  from(sink, static_cast<std::uint64_t>(history_.store().find(sink)->run),
+       [&] { before_message(sink, 0); });
 }
 
 void PathCollector::Walk::begin_at(const Hop& source, std::uint32_t node) {
@@ -63,15 +73,16 @@ void PathCollector::Walk::begin_at(const Hop& source, std::uint32_t node) {
     ++collector_.unlinked_.ways_not_followed;
     return;
   }
-  if (hops_.empty()) {
-    return;  // a message that is source and sink is no flow
+  // A message that is source and sink is no flow.
+  if (hops_.empty() || (takes_oldest_ && uncertain_ == 0)) {
+    return;
   }
   const auto path = collector_.path(node);
   if (!path) {
     ++collector_.unlinked_.ways_not_followed;
     return;
   }
-  Trail trail{{source}, last_};
+  Trail trail{{source}, last_, uncertain_ > 0, takes_oldest_};
   trail.hops.insert(trail.hops.end(), hops_.rbegin(), hops_.rend());
   collector_.add(*path, recorded_, trail, number_);
 }
@@ -152,16 +163,22 @@ void PathCollector::Walk::before_message(PublicationId id, std::uint32_t node) {
   ++depth_;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const Input input = inputs[i];
-    if (input.kind == LinkKind::direct && objects_[message.callback].timer) {
+    const auto& sender = objects_[message.callback];
+    const InstanceId run = takes_oldest_ ? input.oldest : input.run;
+    if (run == InstanceId::none) continue;
+    const std::size_t uncertain = input.is_certain() ? 0 : 1;
+    met_uncertain_ = met_uncertain_ || uncertain > 0;
+    uncertain_ += uncertain;
+    if (input.kind == LinkKind::direct && sender.timer && !sender.triggers) {
       if (!ends_.from) {
         begin_at_sender(id, node);
       }
     } else if (input.kind == LinkKind::periodic_async) {
-      before_run(input.run, input.kind,
-                 collector_.child(node, key_of({message.callback, {}, true})));
+      before_run(run, input.kind, collector_.child(node, key_of({message.callback, {}, true})));
     } else {
-      before_run(input.run, input.kind, node);
+      before_run(run, input.kind, node);
     }
+    uncertain_ -= uncertain;
   }
   --depth_;
 }

@@ -22,6 +22,8 @@ class PathCollector::Walk {
   void from_message(PublicationId sink);
 
  private:
+  template <typename Follow>
+  void from(PublicationId last, std::uint64_t number, Follow follow);
   /// Counts a step back. Returns whether there may be another one on the ways to this sink.
   bool step();
   void before_run(InstanceId run, LinkKind kind, std::uint32_t node);
@@ -44,6 +46,10 @@ class PathCollector::Walk {
   std::uint64_t number_ = 0;
   std::size_t ways_ = 0;
   std::size_t steps_ = 0;
+  /// The joins on the way of which it is not known which message they used.
+  std::size_t uncertain_ = 0;
+  bool met_uncertain_ = false;
+  bool takes_oldest_ = false;
 };
 
 }  // namespace takt::flow

@@ -15,7 +15,13 @@ std::vector<model::Chain> chains_of(const Goal& goal, std::int64_t rank, Ways wa
   for (Way& way : ways.counted) {
     const std::string id =
         way.via.empty() ? goal.name : fmt::format("{} via {}", goal.name, fmt::join(way.via, ", "));
-    chains.push_back({id, std::move(way.callbacks), goal.latency, rank, {}});
+    chains.push_back({.id = id,
+                      .callbacks = std::move(way.callbacks),
+                      .goal = goal.latency,
+                      .rank = rank,
+                      .unknown = {},
+                      .end_topic = std::move(way.end_topic),
+                      .kind = goal.kind});
   }
   return chains;
 }

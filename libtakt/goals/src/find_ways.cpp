@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "takt/base/near_names.hpp"
 #include "takt/goals/callbacks_named.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/model/calls.hpp"
@@ -176,6 +177,40 @@ std::string farthest(const Model& model, const Path& sources) {
   return fmt::format("{}", fmt::join(shown, ", "));
 }
 
+/// The full names of what the callback publishes on, as far as somebody receives it.
+std::set<std::string> outputs_of(const Model& model, CallbackIndex callback) {
+  std::set<std::string> outputs;
+  for (const Edge& edge : model.edges) {
+    const auto& topic = edge.topic ? edge.topic : model[edge.to].topic;
+    if (edge.from == callback && topic) outputs.insert(*topic);
+  }
+  return outputs;
+}
+
+/// The topic with whose publication a way of the goal ends; none: it ends with a completion.
+Result<std::optional<std::string>> end_topic(const Model& model, const Goal& goal,
+                                             CallbackIndex last) {
+  if (goal.end == End::completion) return std::nullopt;
+  const std::set<std::string> outputs = outputs_of(model, last);
+  const std::string_view to = bare(goal.to);
+  const auto colon = to.find(':');
+  for (const std::string& output : outputs) {
+    const bool is_of_node = colon != std::string_view::npos &&
+                            bare(to.substr(colon + 1)) == bare(output) &&
+                            bare(model[last].node) == to.substr(0, colon);
+    if ((bare(output) == to || is_of_node) && model[last].id != goal.to) return output;
+  }
+  if (goal.end == End::by_name) return std::nullopt;
+  if (outputs.size() == 1) return *outputs.begin();
+  if (outputs.empty()) {
+    return error(
+        "end: \"{}\" publishes nothing that a recorded callback receives; leave \"end\" out",
+        model[last].id);
+  }
+  return error("end: \"{}\" publishes on {}; name one of these topics as \"to\"", model[last].id,
+               fmt::join(outputs, ", "));
+}
+
 /// Whether a way passes an edge that was only inferred.
 bool is_inferred(const Model& model, const Path& path) {
   for (std::size_t i = 1; i < path.size(); ++i) {
@@ -315,7 +350,9 @@ Result<Ways> find_ways(const Model& model, const Goal& goal) {
   drop_parts(apart);
   Ways ways;
   for (const Path& path : counted) {
-    ways.counted.push_back({path, telling_apart(names, path, counted)});
+    auto end = end_topic(model, goal, path.back());
+    if (!end) return tl::unexpected(end.error());
+    ways.counted.push_back({path, telling_apart(names, path, counted), std::move(*end)});
   }
   for (const Path& path : apart) {
     ways.apart.push_back({path, telling_apart(names, path, all)});

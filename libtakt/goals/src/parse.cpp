@@ -1,10 +1,12 @@
-#include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
 #include "takt/goals/goals.hpp"
+#include "takt/model/names.hpp"
 #include "takt/model/object_reader.hpp"
+#include "takt/yaml/names.hpp"
 #include "takt/yaml/quantities.hpp"
 #include "takt/yaml/read_yaml.hpp"
 
@@ -16,8 +18,7 @@ using model::Findings;
 using model::ObjectReader;
 using nlohmann::json;
 
-/// The longest name of a node or a topic in ROS 2.
-constexpr std::size_t longest_name = 255;
+constexpr int most_percent = 1000;
 
 class GoalsReader {
  public:
@@ -27,6 +28,9 @@ class GoalsReader {
     ObjectReader object(document, "", findings_);
     Goals goals;
     if (const auto period = time(object, "period")) goals.period = *period;
+    if (const auto tolerance = object.optional_text("tolerance")) {
+      goals.tolerance = percent(*tolerance);
+    }
     if (const json* chains =
             object.required("chains", "list the goals, the most important first")) {
       object.for_each(*chains, "chains", [&](const json& element, const std::string& path) {
@@ -35,6 +39,7 @@ class GoalsReader {
       });
       if (chains->is_array() && chains->empty()) findings_.fail("chains: lists no goal");
     }
+    for (const auto* of_links : {"links", "exclude", "include"}) object.optional(of_links);
     object.warn_of_unknown();
     return goals;
   }
@@ -60,22 +65,44 @@ class GoalsReader {
     }
     object.required("latency", "the longest time that is good enough, such as 125ms");
     if (const auto latency = time(object, "latency")) goal.latency = *latency;
-    goal.estimator = object.text("estimator", "");
-    if (!goal.estimator.empty()) read_node(goal.estimator, object.path_of("estimator"));
+    if (const auto end = object.optional_text("end")) {
+      if (*end == "publication" || *end == "completion") {
+        goal.end = *end == "publication" ? End::publication : End::completion;
+      } else {
+        findings_.fail(
+            "{}: \"{}\" is no end; write publication (of the last message) or completion (of the "
+            "last callback)",
+            object.path_of("end"), *end);
+      }
+    }
+    if (const auto kind = object.optional_text("kind")) {
+      const auto known = model::from_string<model::GoalKind>(*kind);
+      if (!known) {
+        findings_.fail("{}: \"{}\" is no kind of goal; write {}", object.path_of("kind"), *kind,
+                       model::all_names<model::GoalKind>());
+      }
+      goal.kind = known.value_or(model::GoalKind::latency);
+    }
+    if (const auto estimator = object.optional_text("estimator")) {
+      const auto node = yaml::parse_node(*estimator);
+      if (!node) {
+        findings_.fail("{}: \"{}\" is no name of a node", object.path_of("estimator"), *estimator);
+      }
+      goal.estimator = node.value_or("");
+    }
     object.warn_of_unknown();
     return goal;
   }
 
-  /// Checks the name of a node and adds the leading slash.
-  void read_node(std::string& node, const std::string& path) {
-    const auto allowed = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-             c == '_' || c == '/';
-    };
-    if (node.size() > longest_name || !std::ranges::all_of(node, allowed)) {
-      findings_.fail("{}: \"{}\" is no name of a node", path, node);
+  std::optional<double> percent(std::string_view text) {
+    double value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault == std::errc{} && end == text.data() + text.size() && value >= 0 &&
+        value <= most_percent) {
+      return value;
     }
-    if (!node.starts_with('/')) node.insert(node.begin(), '/');
+    findings_.fail("tolerance: \"{}\" is no number of percent from 0 to {}", text, most_percent);
+    return std::nullopt;
   }
 
   std::optional<Duration> time(ObjectReader& object, std::string_view name) {

@@ -24,8 +24,9 @@ namespace {
 
 class Insertion {
  public:
-  explicit Insertion(const Model& original)
+  Insertion(const Model& original, const BeforeLink& before)
       : original_(original),
+        before_(before),
         result_{original, original.executors.size(), original.callbacks.size(), {}} {
     for (const model::Callback& callback : original.callbacks) ids_.insert(callback.id);
   }
@@ -59,6 +60,7 @@ class Insertion {
 
   void add_hops() {
     std::vector<Edge> edges;
+    std::vector<std::size_t> sent;  // by hop: the edge to it
     std::map<Key, CallbackIndex> known;
     for (const Edge& edge : original_.edges) {
       if (!edge.link) {
@@ -73,12 +75,16 @@ class Insertion {
       const CallbackIndex hop = found->second;
       if (is_new) {
         add_hop(edge);
+        sent.push_back(edges.size());
         Edge& sending = edges.emplace_back(edge);
         sending.to = hop;
-        sending.delay = Duration{0};
         sending.link.reset();
         sending.confidence.reset();
       }
+      // A message to several receivers has passed the part before the link once, so this part is
+      // no longer than the shortest of their delays.
+      Duration& shortest = edges[sent[hop.value() - result_.callbacks]].delay;
+      shortest = std::min(shortest, edge.delay);
       result_.hops[hop.value() - result_.callbacks].to.push_back(edge.to);
       hop_between_[{edge.from, edge.to}] = hop;
       Edge& receiving = edges.emplace_back(edge);
@@ -88,6 +94,12 @@ class Insertion {
       receiving.triggered_by.reset();
       receiving.messages.reset();
       receiving.instances.reset();
+    }
+    for (const std::size_t edge : sent) edges[edge].delay = before_(edges[edge].delay);
+    for (Edge& edge : edges) {
+      if (result_.is_hop(edge.from)) {
+        edge.delay -= edges[sent[edge.from.value() - result_.callbacks]].delay;
+      }
     }
     result_.model.edges = std::move(edges);
   }
@@ -143,6 +155,7 @@ class Insertion {
   }
 
   const Model& original_;
+  const BeforeLink& before_;
   ModelWithHops result_;
   std::map<Way, CallbackIndex> hop_between_;
   std::set<std::string> ids_;
@@ -154,6 +167,8 @@ bool has_hops(const Model& model) {
   return std::ranges::any_of(model.edges, [](const Edge& edge) { return edge.link.has_value(); });
 }
 
-ModelWithHops with_hops(const Model& model) { return Insertion(model).run(); }
+ModelWithHops with_hops(const Model& model, const BeforeLink& before) {
+  return Insertion(model, before).run();
+}
 
 }  // namespace takt::hops

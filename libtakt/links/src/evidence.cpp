@@ -19,7 +19,21 @@ bool is_of_ros(const std::string& topic) {
   return execution::housekeeping_of(topic) != execution::Housekeeping::none;
 }
 
+/// Fewer runs than these prove nothing.
+constexpr std::uint64_t fewest_runs_watched = 8;
+
+/// A timer that a callback resets is due a period later, and the callback began before that. What
+/// the clocks of ROS and of the trace differ by is less than the rest.
+Duration almost_a_period(Duration period) { return 9 * (period / 10); }
+
 }  // namespace
+
+bool Evidence::is_watchdog(const execution::Objects& objects, ObservedCallbackIndex timer,
+                           ObservedCallbackIndex subscription) const {
+  const auto node = objects.node_of(objects[subscription]);
+  return node && inputs(*node).subscriptions().at(subscription).runs >= fewest_runs_watched &&
+         !of(timer).soon_after.contains(subscription);
+}
 
 const NodeInputs& Evidence::inputs(execution::NodeIndex node) const {
   static const NodeInputs none;
@@ -56,6 +70,9 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
 
   Activity& activity = grow_to(callbacks_, instance.callback);
   activity.ran = true;
+  activity.last = instance.start;
+  // An executor takes a message before it calls the callback.
+  activity.is_of_thread |= instance.taken == instance.start;
   Beginning& beginning = activity.beginning;
   beginning.run = std::min(beginning.run.value_or(instance.start), instance.start);
   if (!outputs.empty() && !beginning.publication) {
@@ -64,6 +81,13 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
   beginning.silent_runs += beginning.publication ? 0u : 1u;
 
   const auto node = objects.node_of(owner);
+  if (owner.timer && node && node->value() < inputs_.size()) {
+    const Instant since = instance.start - almost_a_period(objects[*owner.timer].period);
+    for (const auto& [subscription, input] : inputs_[node->value()].subscriptions()) {
+      const auto& last = callbacks_[subscription.value()].last;
+      if (last && *last > since) activity.soon_after.insert(subscription);
+    }
+  }
   if (owner.kind != execution::CallbackKind::subscription || !node ||
       is_of_ros(objects[*objects.topic_of(owner)])) {
     return;
@@ -72,11 +96,17 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
   if (source != nullptr && source->instance != InstanceId::none) {
     activity.senders.insert(source->callback);
   }
-  grow_to(inputs_, *node).add(instance.callback, outputs, instance.execution_time());
+  grow_to(inputs_, *node).add(instance, outputs);
+}
+
+void Evidence::on_read(const Database& /*database*/, const execution::Read& read) {
+  grow_to(callbacks_, read.reader_callback).reads.insert(read.callback);
 }
 
 void Evidence::forget(Activity& activity) {
   Activity kept;
+  kept.reads = activity.reads;
+  kept.is_of_thread = activity.is_of_thread;
   kept.beginning = activity.beginning;
   activity = std::move(kept);
 }
@@ -84,6 +114,26 @@ void Evidence::forget(Activity& activity) {
 void Evidence::restart() {
   std::ranges::for_each(callbacks_, forget);
   for (NodeInputs& inputs : inputs_) inputs.restart();
+}
+
+void Evidence::keep_start_up() {
+  start_up_inputs_ = inputs_;
+  start_up_callbacks_ = callbacks_;
+}
+
+void Evidence::use_start_up(const execution::Objects& objects) {
+  std::vector<bool> publishes(objects.nodes.size());
+  for (std::size_t i = 0; i < callbacks_.size(); ++i) {
+    const auto node = objects.node_of(objects.callbacks[i]);
+    if (node && !callbacks_[i].topics.empty()) publishes[node->value()] = true;
+  }
+  for (std::size_t i = 0; i < start_up_callbacks_.size(); ++i) {
+    const auto node = objects.node_of(objects.callbacks[i]);
+    if (node && !publishes[node->value()]) callbacks_[i] = start_up_callbacks_[i];
+  }
+  for (std::size_t i = 0; i < start_up_inputs_.size(); ++i) {
+    if (!publishes[i]) inputs_[i] = start_up_inputs_[i];
+  }
 }
 
 void Evidence::begin_phase(const execution::Objects& objects, execution::NodeIndex node) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "takt/base/grow.hpp"
 #include "takt/execution/names.hpp"
 
 namespace takt::links {
@@ -26,15 +27,6 @@ constexpr std::uint64_t fewest_runs = 8;
 /// it (a state that is sent often).
 constexpr std::uint64_t most_kept = 3;
 
-/// Percent: how sure it is that one callback waits for another after it was seen to do so `times`
-/// times. If it never was, both are as likely.
-std::int64_t confidence_after(std::uint64_t times) {
-  constexpr std::int64_t unproved = 50;
-  constexpr std::int64_t most = 99;
-  const auto n = static_cast<double>(times);
-  return std::clamp(static_cast<std::int64_t>(100.0 * n / (n + 1.0)), unproved, most);
-}
-
 /// Infers the links of one node.
 class NodeInference {
  public:
@@ -48,7 +40,12 @@ class NodeInference {
     }
     for (const execution::Timer& timer : objects.timers) {
       const auto& activity = evidence.of(timer.callback);
-      if (timer.node == node && activity.ran && !activity.topics.empty()) {
+      const bool is_triggered = objects[timer.callback].triggers.has_value();
+      // Broadcasters of transforms are in many nodes that store something for another reason.
+      const bool sends = std::ranges::any_of(activity.topics, [&](TopicIndex topic) {
+        return !execution::is_transform(objects[topic]);
+      });
+      if (timer.node == node && activity.ran && sends && !is_triggered) {
         timers_.insert(timer.callback);
       }
     }
@@ -61,6 +58,8 @@ class NodeInference {
       links.push_back(link_of(join));
       joined.insert(join.members.begin(), join.members.end());
     }
+    for (const Join& alone : filters_besides(joined)) links.push_back(link_of(alone));
+    for (const TopicIndex topic : inputs_.outputs_of(subscriptions_)) add_latest(topic, links);
     for (const ObservedCallbackIndex timer : timers_) {
       Link link = sampled_by(timer, joined);
       if (!link.inputs.empty()) links.push_back(std::move(link));
@@ -95,9 +94,11 @@ class NodeInference {
     return senders;
   }
 
-  /// Where a node uses message_filters, the functions that it registers name it.
   [[nodiscard]] bool is_filter(ObservedCallbackIndex subscription) const {
-    return objects_[subscription].symbol.find("message_filters") != std::string::npos;
+    return links::is_filter(objects_[subscription]);
+  }
+  [[nodiscard]] bool is_filter_of_cpp(ObservedCallbackIndex subscription) const {
+    return links::is_filter_of_cpp(objects_[subscription]);
   }
 
   /// Whether the subscription seems to do nothing but keep its messages for a publication on the
@@ -201,6 +202,66 @@ class NodeInference {
     return found;
   }
 
+  /// How many sets more than there were messages of one of the inputs. A policy that uses a message
+  /// at most once makes none.
+  [[nodiscard]] std::uint64_t sets_without_new(const Members& members, TopicIndex topic) const {
+    const std::uint64_t sets = inputs_.publications(topic);
+    std::uint64_t most = 0;
+    for (const ObservedCallbackIndex member : members) {
+      const std::uint64_t messages = inputs_.subscriptions().at(member).runs + fewest_runs;
+      most = std::max(most, sets - std::min(sets, messages));
+    }
+    return most;
+  }
+
+  /// Where sets use messages again, the filter has the policy `LatestTime`: whichever of its inputs
+  /// completes a set, it takes the newest message of the others. Only where each filter of the node
+  /// completes sets: others may be of another one. Where each message makes a set, the callbacks
+  /// may as well pass on one message each.
+  void add_latest(TopicIndex topic, std::vector<Link>& links) const {
+    Members members = subscriptions_;
+    std::erase_if(members, [this](auto member) { return !is_filter_of_cpp(member); });
+    const Members senders = senders_on(topic);
+    const std::uint64_t again = sets_without_new(members, topic);
+    std::uint64_t messages = 0;
+    for (const ObservedCallbackIndex one : members)
+      messages += inputs_.subscriptions().at(one).runs;
+    const bool is_each_a_set = inputs_.publications(topic) + fewest_runs > messages;
+    if (members.size() < 2 || again == 0 || members != senders || is_each_a_set) return;
+    for (const ObservedCallbackIndex sender : senders) {
+      Link link;
+      link.kind = Link::Kind::sampled;
+      link.grounds = Grounds::inferred;
+      link.process = objects_[node_].process;
+      link.reader = sender;
+      link.inputs.assign(members.begin(), members.end());
+      std::erase(link.inputs, sender);
+      const auto& publishers = evidence_.of(sender).publishers;
+      link.outputs.assign(publishers.begin(), publishers.end());
+      link.confidence.assign(link.inputs.size(), confidence_after(again));
+      link.runs = inputs_.publications(topic);
+      links.push_back(std::move(link));
+    }
+  }
+
+  /// Filters of C++ that publish, and of which it is not known which set they complete: even the
+  /// message that came last may be of none.
+  [[nodiscard]] std::vector<Join> filters_besides(const Members& joined) const {
+    std::vector<Join> found;
+    for (const TopicIndex topic : inputs_.outputs_of(subscriptions_)) {
+      Members senders = senders_on(topic);
+      if (sets_without_new(senders, topic) > 0) continue;
+      std::erase_if(senders, [&](ObservedCallbackIndex sender) {
+        return joined.contains(sender) || !is_filter_of_cpp(sender);
+      });
+      if (senders.empty()) continue;
+      Join join{JoinKind::newest, std::move(senders), {topic}};
+      join.matches_stamps = true;
+      found.push_back(std::move(join));
+    }
+    return found;
+  }
+
   [[nodiscard]] Link link_of(const Join& join) const {
     Link link;
     link.kind = Link::Kind::joined;
@@ -216,6 +277,7 @@ class NodeInference {
     link.outputs.assign(publishers.begin(), publishers.end());
     link.join = join.kind;
     link.matches_stamps = join.matches_stamps;
+    link.last_is_of_set = !join.matches_stamps || last_is_of_set(objects_, link.inputs);
     link.confidence.assign(link.inputs.size(), confidence_after(join.waits));
     link.runs = runs_of(join.members);
     link.exceptions = join.exceptions;
@@ -247,6 +309,7 @@ class NodeInference {
       // Where only the timer's own messages come back, it does not read them.
       const bool is_own = senders.size() == 1 && senders.contains(timer);
       if (is_own || joined.contains(subscription) ||
+          evidence_.is_watchdog(objects_, timer, subscription) ||
           !inputs_.subscriptions().at(subscription).outputs.empty()) {
         continue;
       }
@@ -268,6 +331,30 @@ class NodeInference {
 
 }  // namespace
 
+std::int64_t confidence_after(std::uint64_t times) {
+  constexpr std::int64_t unproved = 50;
+  constexpr std::int64_t most = 99;
+  const auto n = static_cast<double>(times);
+  return std::clamp(static_cast<std::int64_t>(100.0 * n / (n + 1.0)), unproved, most);
+}
+
+bool is_filter(const execution::Callback& callback) {
+  return callback.symbol.find("message_filters") != std::string::npos;
+}
+
+bool is_filter_of_cpp(const execution::Callback& callback) {
+  return callback.symbol.find("message_filters::") != std::string::npos;
+}
+
+bool last_is_of_set(const Objects& objects, std::span<const ObservedCallbackIndex> inputs) {
+  return std::ranges::all_of(inputs, [&](ObservedCallbackIndex input) {
+    const execution::Callback& callback = objects[input];
+    return value_at(objects.client_libraries, callback.process) ==
+               execution::ClientLibrary::rclpy ||
+           (!callback.symbol.empty() && callback.symbol.find("::") == std::string::npos);
+  });
+}
+
 std::set<NodeIndex> nodes_of(const Objects& objects, std::span<const Link> links) {
   std::set<NodeIndex> nodes;
   const auto add = [&](const std::optional<NodeIndex>& node) {
@@ -279,6 +366,54 @@ std::set<NodeIndex> nodes_of(const Objects& objects, std::span<const Link> links
     if (link.reader) add(objects.node_of(objects[*link.reader]));
   }
   return nodes;
+}
+
+std::vector<Link> observed_links(const Evidence& evidence, const Objects& objects) {
+  std::vector<Link> links;
+  for (std::size_t i = 0; i < objects.callbacks.size(); ++i) {
+    const auto& activity = evidence.of(ObservedCallbackIndex(i));
+    if (activity.reads.empty() || activity.publishers.empty()) continue;
+    Link link;
+    link.is_taken = true;
+    link.grounds = activity.is_of_thread ? Grounds::inferred : Grounds::observed;
+    link.process = objects.callbacks[i].process;
+    link.inputs.assign(activity.reads.begin(), activity.reads.end());
+    link.outputs.assign(activity.publishers.begin(), activity.publishers.end());
+    link.reader = ObservedCallbackIndex(i);
+    std::erase(link.inputs, *link.reader);  // its run has the newest
+    if (activity.is_of_thread) link.confidence.assign(link.inputs.size(), confidence_after(0));
+    if (!link.inputs.empty()) links.push_back(std::move(link));
+  }
+  return links;
+}
+
+std::vector<ObservedCallbackIndex> unknown_uses(const Evidence& evidence, const Objects& objects,
+                                                std::span<const Link> links) {
+  std::set<ObservedCallbackIndex> used;
+  for (const Link& link : links) {
+    if (link.grounds == Grounds::ambiguous) continue;
+    used.insert(link.inputs.begin(), link.inputs.end());
+    if (link.reader) used.insert(*link.reader);
+  }
+  std::set<NodeIndex> publishing;
+  for (const execution::Publisher& publisher : objects.publishers) {
+    const bool is_output =
+        execution::housekeeping_of(objects[publisher.topic]) == execution::Housekeeping::none;
+    if (publisher.node && is_output) publishing.insert(*publisher.node);
+  }
+  std::vector<ObservedCallbackIndex> unknown;
+  for (const NodeIndex node : publishing) {
+    if (objects.has_all_links(objects[node].process)) continue;
+    for (const auto& [subscription, activity] : evidence.inputs(node).subscriptions()) {
+      const auto topic = objects.topic_of(objects[subscription]);
+      const bool passes_on = !activity.outputs.empty() && !is_filter(objects[subscription]);
+      if (passes_on || used.contains(subscription) || execution::is_transform(objects[*topic])) {
+        continue;
+      }
+      unknown.push_back(subscription);
+    }
+  }
+  return unknown;
 }
 
 std::vector<Link> inferred_links(const Evidence& evidence, const Objects& objects,
@@ -293,11 +428,13 @@ std::vector<Link> inferred_links(const Evidence& evidence, const Objects& object
   return links;
 }
 
-std::vector<Link> all_links(const Evidence& evidence, const Objects& objects) {
+Declared all_links(const Evidence& evidence, const Objects& objects,
+                   const Declarations* declarations) {
   std::vector<Link> links = declared_links(objects);
-  auto more = inferred_links(evidence, objects, nodes_of(objects, links));
-  std::ranges::move(more, std::back_inserter(links));
-  return links;
+  const std::set<NodeIndex> known = nodes_of(objects, links);
+  std::ranges::move(observed_links(evidence, objects), std::back_inserter(links));
+  std::ranges::move(inferred_links(evidence, objects, known), std::back_inserter(links));
+  return with_declarations(std::move(links), declarations, evidence, objects);
 }
 
 }  // namespace takt::links

@@ -40,6 +40,8 @@ std::string_view to_string(Grounds grounds) {
       return "declared";
     case Grounds::model:
       return "model";
+    case Grounds::observed:
+      return "observed";
     case Grounds::inferred:
       return "inferred";
     case Grounds::ambiguous:
@@ -60,10 +62,15 @@ std::vector<std::string> warnings(std::span<const Link> links, const execution::
   for (const Link& link : links) {
     if (!link.matches_stamps) continue;
     lines.push_back(
-        fmt::format("{} joins its inputs by message_filters, whose stamps are not recorded: of "
-                    "messages that waited for others the newest is taken, and the true one may be "
-                    "older, so its latency longer",
-                    objects.node_name(objects[link.inputs.front()])));
+        fmt::format("{} joins its inputs by message_filters, whose stamps are not recorded: which "
+                    "message waited for the others is not known where several can have; latencies "
+                    "are those of the newest of them, and at most those of the oldest{}",
+                    objects.node_name(objects[link.inputs.front()]),
+                    link.last_is_of_set
+                        ? ""
+                        : "; it may be ApproximateTime in C++, which makes a set when a later "
+                          "message comes, so the message that came last may be of none; declare "
+                          "kind: exact_time (--links) if it is not"));
   }
   return lines;
 }

@@ -73,16 +73,19 @@ void NodeInputs::count_silence(Output& output, Held& held, std::size_t input) {
   }
 }
 
-void NodeInputs::run(Output& output, std::size_t input, bool publishes, Duration cost) {
+void NodeInputs::run(Output& output, std::size_t input, bool publishes,
+                     const execution::CallbackInstance& instance) {
   const std::size_t inputs = position_.size();
   if (output.since.size() < inputs) {
     // An input that is new now held nothing for the publications before.
     output.since.resize(inputs);
+    output.unchosen.resize(inputs);
     output.all.waiting.resize(inputs, -static_cast<std::int64_t>(output.publications));
     output.newest.absences.resize(inputs, output.in_this_phase());
     output.all.absences.resize(inputs, output.in_this_phase());
   }
-  output.since[input] = bounded(output.since[input] + cost);
+  output.since[input] = bounded(output.since[input] + instance.execution_time());
+  output.unchosen[input] += publishes && !instance.was_chosen ? 1u : 0u;
   arrive(output.newest, input, model::JoinKind::newest);
   arrive(output.all, input, model::JoinKind::and_);
   if (!publishes) {
@@ -96,11 +99,13 @@ void NodeInputs::run(Output& output, std::size_t input, bool publishes, Duration
   std::ranges::fill(output.since, Duration{0});
 }
 
-void NodeInputs::add(ObservedCallbackIndex subscription, const std::set<TopicIndex>& outputs,
-                     Duration cost) {
+void NodeInputs::add(const execution::CallbackInstance& instance,
+                     const std::set<TopicIndex>& outputs) {
+  const ObservedCallbackIndex subscription = instance.callback;
   Activity& activity = activities_[subscription];
   ++activity.runs;
-  activity.short_runs += cost <= longest_keeping ? 1u : 0u;
+  activity.short_runs += instance.execution_time() <= longest_keeping ? 1u : 0u;
+  activity.on_arrival.note(instance);
   activity.outputs.insert(outputs.begin(), outputs.end());
   const auto input = position_.try_emplace(subscription, position_.size()).first->second;
   if (input >= max_subscriptions) {
@@ -111,9 +116,9 @@ void NodeInputs::add(ObservedCallbackIndex subscription, const std::set<TopicInd
     outputs_.try_emplace(topic, unused_);
   }
   for (auto& [topic, output] : outputs_) {
-    run(output, input, outputs.contains(topic), cost);
+    run(output, input, outputs.contains(topic), instance);
   }
-  run(unused_, input, false, cost);
+  run(unused_, input, false, instance);
 }
 
 void NodeInputs::restart() {
@@ -134,6 +139,7 @@ void NodeInputs::begin_phase() {
       held->sets.clear();
       held->silences.clear();
     }
+    std::ranges::fill(output.unchosen, std::uint64_t{0});
     output.publications_before = output.publications;
     output.too_many = false;
   };
@@ -171,6 +177,15 @@ std::optional<NodeInputs::Mask> NodeInputs::mask_of(const Members& members) cons
   return mask;
 }
 
+bool NodeInputs::complete_on_arrival(const Members& members) const {
+  SetsOnArrival all;
+  for (const ObservedCallbackIndex member : members) {
+    const auto known = activities_.find(member);
+    if (known != activities_.end()) all += known->second.on_arrival;
+  }
+  return all.holds();
+}
+
 std::optional<std::uint64_t> NodeInputs::exceptions(model::JoinKind kind, const Members& members,
                                                     TopicIndex topic) const {
   const Output* const output = find(topic);
@@ -178,8 +193,14 @@ std::optional<std::uint64_t> NodeInputs::exceptions(model::JoinKind kind, const 
   if (output == nullptr || !mask) {
     return std::nullopt;
   }
-  const Held& held = kind == model::JoinKind::newest ? output->newest : output->all;
   std::uint64_t count = 0;
+  if (complete_on_arrival(members)) {
+    for (const ObservedCallbackIndex member : members) {
+      count += output->unchosen[position_.at(member)];
+    }
+    return count;
+  }
+  const Held& held = kind == model::JoinKind::newest ? output->newest : output->all;
   for (const auto& [fresh, times] : held.sets) {
     count += holds(fresh, *mask) ? 0 : times;
   }

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <fmt/format.h>
+
 #include <array>
 #include <concepts>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "takt/model/limits.hpp"
 #include "takt/model/model.hpp"
@@ -103,12 +106,33 @@ void describe(Fields& fields, T& supply) {
                {.text = "The slots.", .missing = missing_slots, .shortest = 1, .needs = "1 slot"});
 }
 
+template <typename Fields, Is<FixedPrioritySupply> T>
+void describe(Fields& fields, T& supply) {
+  fields.type(
+      "FixedPrioritySupply",
+      "What threads of larger and of the same priority on its cpu leave, as SCHED_FIFO gives "
+      "it; reservations there come first.");
+  fields.field("priority", supply.priority,
+               {.text = "Of SCHED_FIFO; larger is more urgent.",
+                .missing = "the thread's priority of SCHED_FIFO",
+                .least = 1,
+                .most = most_thread_priority});
+  fields.field("withheld", supply.withheld,
+               {.text = "The kernel gives at most so much of every withheld_period to others, as "
+                        "sched_rt_runtime_us and fair_server say; the same for all such threads of "
+                        "a cpu.",
+                .least = 0});
+  fields.field("withheld_period", supply.withheld_period,
+               {.text = "How often the kernel may withhold that.", .least = 1});
+}
+
 constexpr std::string_view dedicated = "dedicated";
 
 template <typename Fields, Is<Supply> T>
 void describe(Fields& fields, T& supply) {
   fields.type("Supply", "The processor time of each of an executor's threads.");
-  fields.one_of(supply, std::array<std::string_view, 3>{dedicated, "reservation", "slots"});
+  fields.one_of(
+      supply, std::array<std::string_view, 4>{dedicated, "reservation", "slots", "fixed_priority"});
 }
 
 template <typename Fields, Is<SlotTable::Entry> T>
@@ -237,6 +261,25 @@ void describe(Fields& fields, const ExecutionTime<Curve>& time) {
                 .needs = "1 value"});
 }
 
+template <typename Fields, Is<Suspension> T>
+void describe(Fields& fields, T& suspension) {
+  fields.type(
+      "Suspension",
+      "How instances of a callback suspend themselves: they sleep, or wait for an answer, a "
+      "lock or a device. They occupy the executor meanwhile and use no processor time.");
+  fields.field("curve", suspension.curve,
+               {.text = "SU(1), SU(2), …: longest total time for which that many consecutive "
+                        "instances are suspended. Monotone and sub-additive.",
+                .missing = "the longest suspended times SU(1), SU(2), …",
+                .least = 0,
+                .shortest = 1,
+                .needs = "1 value"});
+  fields.field("times", suspension.times,
+               {.text = "How often one instance suspends itself at most.",
+                .least = 1,
+                .most = most_suspensions});
+}
+
 template <typename Fields, Is<Callback> T>
 void describe(Fields& fields, T& callback) {
   static const std::string kinds = all_names<CallbackKind>();
@@ -257,6 +300,8 @@ void describe(Fields& fields, T& callback) {
   fields.field("execution_time", execution_time,
                {.text = "How long its instances run.",
                 .missing = "give {\"curve\": [ET(1), ET(2), …]}, the longest execution times"});
+  fields.field("suspension", callback.suspension,
+               {.text = "How its instances suspend themselves; null: they do not."});
   fields.field("activation", callback.activation,
                {.text = "Activations of its own, in addition to those that its edges cause. Timers "
                         "and event sources need one; null: messages alone activate it."});
@@ -298,9 +343,20 @@ void describe(Fields& fields, T& edge) {
                {.text = "The callback that receives.", .missing = "name a callback by its id"});
   fields.field("topic", edge.topic, {.text = "The topic of the messages; null: the receiver's."});
   fields.field("delay", edge.delay,
-               {.text = "Longest time from publication to activation, beside the link if there "
-                        "is one.",
+               {.text = "Longest time until the receiver is activated after the sender's instance "
+                        "has ended, or after the publication if that is later; beside the link "
+                        "if there is one.",
                 .least = 0});
+  fields.field("travel", edge.travel,
+               {.text = "Longest time from publication to activation, where it is longer than "
+                        "`delay` because the sender goes on after it has published. Measured "
+                        "response times begin so long after the publication; no bound depends on "
+                        "it. null: `delay`.",
+                .least = 0});
+  fields.field("transport", edge.transport,
+               {.text = "How its messages go: shared_memory, as takt share has it; null: by the "
+                        "middleware, or over the link. No bound depends on it: it says whose "
+                        "delay `delay` is."});
   fields.field("link", edge.link,
                {.text = "The link that its messages take to another host; null: none. Edges of one "
                         "topic from one callback over one link are one message there."});
@@ -360,6 +416,18 @@ void describe(Fields& fields, T& join) {
       {.text = "The longest run by a message of another input of an inferred join.", .least = 0});
 }
 
+inline const std::string& goal_kinds_in_words() {
+  static const std::string words = [] {
+    std::string text = "Which time the goal is about.";
+    std::string_view before;
+    for (const GoalKind kind : {GoalKind::latency, GoalKind::reaction, GoalKind::age}) {
+      text += fmt::format("{} {}: {}", std::exchange(before, ";"), to_string(kind), meaning(kind));
+    }
+    return text + '.';
+  }();
+  return words;
+}
+
 template <typename Fields, Is<Chain> T>
 void describe(Fields& fields, T& chain) {
   fields.type("Chain", "A path of callbacks along edges whose latency matters.");
@@ -371,7 +439,12 @@ void describe(Fields& fields, T& chain) {
                 .shortest = 1,
                 .needs = "one callback"});
   fields.field("goal", chain.goal, {.text = "Latency that it should have at most.", .least = 1});
+  fields.field("kind", chain.kind, {.text = goal_kinds_in_words()});
   fields.field("rank", chain.rank, {.text = "1 is degraded last."});
+  fields.field(
+      "end_topic", chain.end_topic,
+      {.text = "The topic with whose publication by the last callback measured latencies "
+               "end; null: with the completion of the last callback, as bounds always do."});
 }
 
 template <typename Fields, Is<Model> T>

@@ -38,11 +38,23 @@ constexpr Names join_kinds{std::to_array<Name<JoinKind>>({
     {JoinKind::newest, "newest"},
 })};
 
+constexpr Names goal_kinds{std::to_array<Name<GoalKind>>({
+    {GoalKind::latency, "latency"},
+    {GoalKind::reaction, "reaction"},
+    {GoalKind::age, "age"},
+})};
+
+constexpr Names transports{std::to_array<Name<Transport>>({
+    {Transport::shared_memory, "shared_memory"},
+})};
+
 constexpr const auto& names_of(ExecutorKind) { return executor_kinds; }
 constexpr const auto& names_of(TimerHandling) { return timer_handlings; }
 constexpr const auto& names_of(CallbackOrder) { return callback_orders; }
 constexpr const auto& names_of(CallbackKind) { return callback_kinds; }
 constexpr const auto& names_of(JoinKind) { return join_kinds; }
+constexpr const auto& names_of(GoalKind) { return goal_kinds; }
+constexpr const auto& names_of(Transport) { return transports; }
 
 }  // namespace
 
@@ -51,6 +63,8 @@ std::string_view to_string(TimerHandling timers) { return timer_handlings.of(tim
 std::string_view to_string(CallbackOrder order) { return callback_orders.of(order); }
 std::string_view to_string(CallbackKind kind) { return callback_kinds.of(kind); }
 std::string_view to_string(JoinKind kind) { return join_kinds.of(kind); }
+std::string_view to_string(GoalKind kind) { return goal_kinds.of(kind); }
+std::string_view to_string(Transport transport) { return transports.of(transport); }
 
 template <typename Kind>
 std::optional<Kind> from_string(std::string_view name) {
@@ -74,15 +88,21 @@ template std::optional<TimerHandling> from_string<TimerHandling>(std::string_vie
 template std::optional<CallbackOrder> from_string<CallbackOrder>(std::string_view);
 template std::optional<CallbackKind> from_string<CallbackKind>(std::string_view);
 template std::optional<JoinKind> from_string<JoinKind>(std::string_view);
+template std::optional<GoalKind> from_string<GoalKind>(std::string_view);
+template std::optional<Transport> from_string<Transport>(std::string_view);
 template std::vector<std::string_view> list_names<ExecutorKind>();
 template std::vector<std::string_view> list_names<TimerHandling>();
 template std::vector<std::string_view> list_names<CallbackOrder>();
 template std::vector<std::string_view> list_names<CallbackKind>();
 template std::vector<std::string_view> list_names<JoinKind>();
+template std::vector<std::string_view> list_names<GoalKind>();
+template std::vector<std::string_view> list_names<Transport>();
 template std::string all_names<ExecutorKind>();
 template std::string all_names<TimerHandling>();
 template std::string all_names<CallbackOrder>();
 template std::string all_names<CallbackKind>();
 template std::string all_names<JoinKind>();
+template std::string all_names<GoalKind>();
+template std::string all_names<Transport>();
 
 }  // namespace takt::model

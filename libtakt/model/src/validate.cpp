@@ -94,6 +94,12 @@ std::string check_supply(const Supply& supply, const std::string& path) {
     return check_slots(
         table->cycle, table->slots, [](const Slot& slot) { return slot; }, path);
   }
+  if (const auto* fixed = std::get_if<FixedPrioritySupply>(&supply)) {
+    if (fixed->withheld < fixed->withheld_period) return {};
+    return fmt::format(
+        "{}.withheld: {} ns of every {} ns leave nothing; it is less than withheld_period", path,
+        fixed->withheld.count(), fixed->withheld_period.count());
+  }
   const auto* reservation = std::get_if<ReservationSupply>(&supply);
   if (reservation == nullptr) return {};
   if (reservation->deadline > reservation->period) {
@@ -181,6 +187,7 @@ class Validator {
   std::string check_executor(const Executor& executor, std::size_t i) {
     const std::string path = fmt::format("executors[{}]", i);
     if (auto fault = check_supply(executor.supply, path + ".supply"); !fault.empty()) return fault;
+    if (auto fault = check_withheld(executor, path); !fault.empty()) return fault;
     if (auto fault = check_cost_curve(executor.overhead, path + ".overhead"); !fault.empty()) {
       return fault;
     }
@@ -191,6 +198,23 @@ class Validator {
                          to_string(executor.kind));
     }
     return {};
+  }
+
+  /// What the kernel withholds is a property of the processor.
+  std::string check_withheld(const Executor& executor, const std::string& path) {
+    const auto* fixed = std::get_if<FixedPrioritySupply>(&executor.supply);
+    if (fixed == nullptr || !executor.cpu) return {};
+    const auto [first, is_first] = withheld_.try_emplace(*executor.cpu, &executor);
+    if (is_first) return {};
+    const auto& other = std::get<FixedPrioritySupply>(first->second->supply);
+    if (other.withheld == fixed->withheld && other.withheld_period == fixed->withheld_period) {
+      return {};
+    }
+    return fmt::format(
+        "{}.supply: {} ns of every {} ns are withheld on cpu {}, but {} of every {} ns by executor "
+        "\"{}\"; what the kernel withholds is the same for all threads of a cpu",
+        path, fixed->withheld.count(), fixed->withheld_period.count(), *executor.cpu,
+        other.withheld.count(), other.withheld_period.count(), first->second->id);
   }
 
   std::string check_release_overhead(const Executor& executor, const std::string& path) {
@@ -223,6 +247,10 @@ class Validator {
     const std::string path = fmt::format("callbacks[{}]", i);
     const std::string curve = path + ".execution_time.curve";
     if (auto fault = check_cost_curve(callback.execution_time, curve); !fault.empty()) return fault;
+    if (callback.suspension) {
+      auto fault = check_cost_curve(callback.suspension->curve, path + ".suspension.curve");
+      if (!fault.empty()) return fault;
+    }
     if (callback.activation) {
       if (const auto* spans = std::get_if<MinDistanceActivation>(&*callback.activation)) {
         auto fault = check_min_distance(spans->values, path + ".activation.values");
@@ -280,6 +308,11 @@ class Validator {
     const std::string path = fmt::format("edges[{}]", i);
     const std::string& from = model_[edge.from].id;
     const std::string& to = model_[edge.to].id;
+    if (edge.transport) {
+      return fmt::format(
+          "{}.transport: \"{}\" stays on one machine, and a link leads to another; leave one out",
+          path, to_string(*edge.transport));
+    }
     if (model_[edge.from].executor == model_[edge.to].executor) {
       return fmt::format(
           "{}.link: \"{}\" and \"{}\" run on one executor, so no link is between them", path, from,
@@ -381,6 +414,8 @@ class Validator {
   std::set<CallbackIndex> has_input_;
   std::set<ExecutorIndex> source_executors_;
   std::set<CallbackIndex> joined_;
+  /// By cpu: the first executor at a fixed priority.
+  std::map<std::int64_t, const Executor*> withheld_;
 };
 
 }  // namespace

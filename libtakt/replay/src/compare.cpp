@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <set>
 #include <utility>
 
 #include "entities.hpp"
@@ -38,32 +39,37 @@ model::Model as_recorded(const model::Model& model, model::ExecutorIndex index,
 
 using Message = ExecutorRecord::Instance::Message;
 
-/// Whether the executor takes messages when they come and chooses among those that it keeps. Then
-/// it runs the instances that only add to a join at once, without a decision.
+/// Whether the executor takes messages when they come and chooses among those that it keeps.
 bool keeps_messages(const ExecutorRecord& record) {
   return std::ranges::find(record.instances, Message::taken_and_chosen,
                            &ExecutorRecord::Instance::message) != record.instances.end();
 }
 
-/// The instances that a decision chose.
-Instances decided(const ExecutorRecord& record) {
-  Instances instances = record.instances;
+/// The instances that a decision chose. An executor that keeps messages for joins runs those that
+/// only add to a set at once.
+Instances decided(const model::Model& model, const ExecutorRecord& record) {
+  std::set<CallbackIndex> joins;
   if (keeps_messages(record)) {
-    std::erase_if(instances,
-                  [](const auto& instance) { return instance.message == Message::taken; });
+    for (const model::Join& join : model.joins) joins.insert(join.callback);
   }
-  std::ranges::sort(instances, {}, &ExecutorRecord::Instance::start);
+  Instances instances = record.instances;
+  std::erase_if(instances, [&](const ExecutorRecord::Instance& instance) {
+    return instance.message == Message::taken && joins.contains(instance.callback);
+  });
+  std::ranges::stable_sort(instances, {}, &ExecutorRecord::Instance::start);
   return instances;
 }
 
 /// Instances whose release was recorded, in the order of their starts.
-Instances with_release(const ExecutorRecord& record, std::int64_t& without) {
-  const Instances instances = decided(record);
+Instances with_release(const model::Model& model, const ExecutorRecord& record,
+                       std::int64_t& without) {
+  const Instances instances = decided(model, record);
   std::map<CallbackIndex, std::int64_t> waiting;
   std::size_t released = 0;
   Instances result;
   for (const ExecutorRecord::Instance& instance : instances) {
-    for (; released < record.releases.size() && record.releases[released].time < instance.start;
+    // In a simulation an executor learns of what it starts in the same instant.
+    for (; released < record.releases.size() && record.releases[released].time <= instance.start;
          ++released) {
       ++waiting[record.releases[released].callback];
     }
@@ -204,8 +210,16 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
   }
   std::vector<CallbackIndex> stands_for;
   if (!keeps_messages(record)) stands_for = separate_entities(recorded, record);
-  Instances instances = with_release(record, result.without_release);
+  Instances instances = with_release(recorded, record, result.without_release);
   if (instances.empty()) return result;
+  if (executor.kind == model::ExecutorKind::edf && result.without_release > 0) {
+    // At most one instance of a chain is in progress, and these would end some.
+    result.reason = fmt::format(
+        "{} instances have no takt:callback_release (as responses of services), and what may run "
+        "next depends on when they ended",
+        result.without_release);
+    return result;
+  }
   if (has(executor.kind, model::ExecutorTrait::wait_set)) {
     result.withdrawn = take_out_withdrawn(recorded, instances, record.releases);
   }

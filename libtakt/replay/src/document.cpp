@@ -28,7 +28,7 @@ std::string to_json(const model::Model& model, const events::EventStream& source
                     const Recording& recording, const std::vector<Comparison>& comparisons) {
   Json json{{"format", "takt/replay"}, {"version", 1}};
   json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
-  json["losses"] = execution::losses(source.losses(), database.anomalies());
+  json["losses"] = execution::losses(source, database);
   json["unknown_instances"] = recording.unknown_instances();
   json["executors"] = Json::array();
   for (const Comparison& comparison : comparisons) {

@@ -1,6 +1,7 @@
 #include "takt/scheduling/graph_aware.hpp"
 
 #include <cassert>
+#include <limits>
 #include <utility>
 
 #include "factories.hpp"
@@ -40,10 +41,14 @@ void GraphAwarePolicy::release(LocalIndex callback, Instant /*activation*/, Inst
   if (const std::optional<Urgency> root = roots_[callback.value()]) {
     const Urgency urgency = by_deadline_ ? origin.time_since_epoch().count() + *root : *root;
     root_queue_.push(callback, {urgency, released_++});
-  } else {
+  } else if (running_ > 0) {
     child_stack_.push_back({callback, latest_});
+  } else {
+    root_queue_.push(callback, {std::numeric_limits<Urgency>::max(), released_++});
   }
 }
+
+void GraphAwarePolicy::completed(LocalIndex /*callback*/) { --running_; }
 
 void GraphAwarePolicy::withdraw(LocalIndex callback) {
   // A child's uppermost places take its newest messages, so its lowest place finds no message.
@@ -54,12 +59,15 @@ bool GraphAwarePolicy::choose(LocalIndex& chosen) {
   const std::optional<Key> root = root_queue_.top();
   // Ties go to the child: trees that have begun are finished first.
   if (child_stack_.empty() || (root && root->urgency < child_stack_.back().urgency)) {
-    if (root) latest_ = root->urgency;
+    if (!root) return false;
+    latest_ = root->urgency;
+    ++running_;
     return root_queue_.pop(chosen);
   }
   const Child child = child_stack_.back();
   child_stack_.pop_back();
   latest_ = child.urgency;
+  ++running_;
   chosen = child.callback;
   return true;
 }

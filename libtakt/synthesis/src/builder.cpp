@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <numeric>
 #include <set>
@@ -15,7 +16,9 @@
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/links/infer.hpp"
+#include "takt/model/limits.hpp"
 #include "takt/model/names.hpp"
+#include "takt/model/order.hpp"
 #include "takt/model/prompt_delay.hpp"
 #include "takt/model/trigger_order.hpp"
 
@@ -41,6 +44,23 @@ Duration in_range(Duration time) { return std::clamp(time, Duration(0), curves::
 std::vector<Duration> in_range(std::vector<Duration> times) {
   std::ranges::transform(times, times.begin(), [](Duration time) { return in_range(time); });
   return times;
+}
+
+/// What the members of a join, or a callback alone, have shown; none: no instance suspended itself,
+/// or nothing recorded tells.
+std::optional<model::Suspension> suspension_of(
+    const std::vector<const CallbackObservation*>& members) {
+  model::Suspension suspension{.curve = {}, .times = 0};
+  for (const CallbackObservation* member : members) {
+    if (member->suspended.empty()) continue;
+    suspension.curve =
+        execution::merge_costs(std::move(suspension.curve), member->suspended.values());
+    suspension.times = std::max(suspension.times, member->most_suspensions);
+  }
+  if (suspension.times == 0) return std::nullopt;
+  suspension.times = std::min(suspension.times, model::most_suspensions);
+  suspension.curve = in_range(std::move(suspension.curve));
+  return suspension;
 }
 
 /// The activations by several sources, at least one: n of them hold at least n / k of one of k.
@@ -90,6 +110,21 @@ Merged merged(const std::vector<const execution::CostCurve*>& curves) {
   return result;
 }
 
+/// The core that is the only one for all threads; none: there are others, or it is not known.
+std::optional<std::int64_t> core_of(const std::vector<execution::ThreadIndex>& threads,
+                                    const execution::Database& database) {
+  std::optional<std::int64_t> found;
+  for (const execution::ThreadIndex thread : threads) {
+    const std::string cores = database.schedule(thread).cores;
+    std::int64_t core = 0;
+    const auto [end, failed] = std::from_chars(cores.data(), cores.data() + cores.size(), core);
+    const bool is_one = failed == std::errc{} && end == cores.data() + cores.size();
+    if (!is_one || core < 0 || core > model::most_cpu || (found && *found != core)) return {};
+    found = core;
+  }
+  return found;
+}
+
 model::Supply supply_of(const std::optional<execution::ExecutorThread>& announced) {
   if (!announced || announced->policy != "deadline") {
     return model::DedicatedSupply{};
@@ -107,15 +142,19 @@ model::Supply supply_of(const std::optional<execution::ExecutorThread>& announce
 }  // namespace
 
 Builder::Builder(const Observations& observations, const execution::Database& database,
-                 Instant begin, Instant end, const model::Model* declared)
+                 Instant begin, Instant end, const model::Model* declared,
+                 const links::Declarations* declarations)
     : observations_(observations),
       database_(database),
       objects_(database.objects()),
       threads_(database.threads()),
       begin_(begin),
       end_(end),
-      declared_(declared),
-      links_(links::all_links(observations.links(), objects_)) {}
+      declared_(declared) {
+  auto known = links::all_links(observations.links(), objects_, declarations);
+  links_ = std::move(known.links);
+  warnings_ = std::move(known.lines);
+}
 
 model::Model Builder::build() {
   choose_joins();
@@ -126,6 +165,19 @@ model::Model Builder::build() {
   add_edges();
   add_sampled_edges();
   return std::move(model_);
+}
+
+std::map<model::CallbackIndex, bool> Builder::filters() const {
+  std::map<model::CallbackIndex, bool> found;
+  for (const links::Link& link : links_) {
+    if (!link.matches_stamps) continue;
+    for (const Observed input : link.inputs) {
+      if (const auto callback = callback_of_.find(input); callback != callback_of_.end()) {
+        found[callback->second] = link.last_is_of_set;
+      }
+    }
+  }
+  return found;
 }
 
 bool Builder::is_activated_from_outside(Observed index) const {
@@ -166,7 +218,7 @@ bool Builder::can_join(const ObservedJoin& join) const {
 
 void Builder::choose_joins() {
   ObservedJoins found = find_joins(observations_, objects_, links_, declared_);
-  warnings_ = links::warnings(links_, objects_);
+  std::ranges::move(links::warnings(links_, objects_), std::back_inserter(warnings_));
   std::ranges::move(found.warnings, std::back_inserter(warnings_));
   // Whether a join is possible depends on which of its senders are joins. So at first all are taken
   // for joins; then impossible ones are left out until all are possible.
@@ -211,10 +263,15 @@ void Builder::add_executors() {
         executor.cpu = observed.announced->cpu;
       }
     }
+    if (!executor.cpu) executor.cpu = core_of(observed.threads, database_);
     executor.order = order_of(observed, ids[i]);
     executor.supply = supply_of(observed.announced);
     std::vector<const execution::CostCurve*> overheads;
-    for (const execution::ThreadIndex thread : observed.threads) {
+    std::vector<execution::ThreadIndex> threads = observed.threads;
+    for (const auto& group : observed.former) {
+      threads.insert(threads.end(), group.begin(), group.end());
+    }
+    for (const execution::ThreadIndex thread : threads) {
       if (observed.is_source) break;  // it is the overhead of its thread's other callbacks
       const bool turns = has(executor.kind, model::ExecutorTrait::several_threads);
       const auto* overhead = observations_.overhead(thread, turns);
@@ -256,7 +313,11 @@ model::CallbackOrder Builder::order_of(const execution::Executor& observed, cons
     order = registered;
   } else if (value_at(objects_.client_libraries, observed.process) ==
              execution::ClientLibrary::rclpy) {
-    order = by_node;
+    // What was found in the memory of a running process is in no order.
+    const bool is_recovered = std::ranges::any_of(
+        objects_.recoveries,
+        [&](const execution::Recovery& each) { return each.process == observed.process; });
+    order = is_recovered ? unknown : by_node;
   } else if (value_at(objects_.client_libraries, observed.process) ==
                  execution::ClientLibrary::rclcpp &&
              !orders.has_intra_process(thread)) {
@@ -359,11 +420,16 @@ Duration Builder::source_period(const execution::Callback& callback) const {
   return callback.event_source ? objects_[*callback.event_source].period : Duration{0};
 }
 
+bool Builder::keeps_period(Observed timer) const {
+  const auto& grid = observations_.callback(timer)->grid;
+  return !grid || grid->keeps_period();
+}
+
 std::optional<model::Activation> Builder::activation(Observed index) const {
   const execution::Callback& callback = objects_[index];
-  if (callback.timer) {
+  if (callback.timer && !callback.triggers) {
     const execution::Timer& timer = objects_[*callback.timer];
-    if (timer.period >= epsilon && timer.period <= curves::longest_time) {
+    if (timer.period >= epsilon && timer.period <= curves::longest_time && keeps_period(index)) {
       return model::PeriodicActivation{timer.period, Duration(0), phase(timer)};
     }
   } else if (const Duration period = source_period(callback);
@@ -382,11 +448,13 @@ const execution::DistanceCurve& Builder::own_activations(Observed index) const {
   const bool edges_explain = std::ranges::all_of(observation.activated_by, [&](const auto& sender) {
     return is_explained(index, sender.first);
   });
-  return edges_explain && !objects_[index].timer ? observation.activations_from_outside
-                                                 : observation.activations;
+  const bool is_timer = objects_[index].timer && !objects_[index].triggers;
+  return edges_explain && !is_timer ? observation.activations_from_outside
+                                    : observation.activations;
 }
 
 Duration Builder::observed_time(Observed index) const {
+  if (const auto since = observations_.callback(index)->since) return end_ - *since;
   const auto node = objects_.node_of(objects_[index]);
   const auto phases = node ? observations_.phases().find(*node) : observations_.phases().end();
   return end_ - (phases == observations_.phases().end() ? begin_ : phases->second.since);
@@ -401,6 +469,17 @@ model::MinDistanceActivation Builder::min_distance(
     values.pop_back();
   }
   return model::MinDistanceActivation{in_range(std::move(values))};
+}
+
+std::optional<std::int64_t> Builder::queue_depth(std::span<const Observed> members) const {
+  std::int64_t largest = 0;
+  for (const Observed member : members) {
+    const auto& subscription = objects_[member].subscription;
+    const std::int64_t depth = subscription ? objects_[*subscription].queue_depth : 0;
+    if (depth <= 0) return std::nullopt;
+    largest = std::max(largest, depth);
+  }
+  return largest;
 }
 
 void Builder::add_callback(Observed index, const std::string& id) {
@@ -419,22 +498,32 @@ void Builder::add_callback(Observed index, const std::string& id) {
   callback.node = objects_.node_name(observed);
   callback.executor = executor_of_.at(index);
   callback.kind = kind_of(observed.kind);
+  if (observed.triggers) {
+    // In models a timer is periodic. Where it comes in its executor's order is left open.
+    callback.kind = model::CallbackKind::waitable;
+    model_.executors[callback.executor.value()].order = model::CallbackOrder::unknown;
+  } else if (observed.timer && !keeps_period(index)) {
+    warnings_.push_back(fmt::format(
+        "{} did not keep the period with which it was made, {}: it was changed, or follows another "
+        "clock; its activations are those that were seen, and nothing guarantees that others "
+        "follow no closer",
+        id, execution::compact_duration(objects_[*observed.timer].period)));
+  }
   callback.registration = std::count_if(
       model_.callbacks.begin(), model_.callbacks.end(),
       [&](const model::Callback& other) { return other.executor == callback.executor; });
   if (const auto topic = objects_.topic_of(observed)) {
     callback.topic = objects_[*topic];
   }
-  if (observed.subscription) {
-    const std::int64_t depth = objects_[*observed.subscription].queue_depth;
-    callback.queue_depth = depth > 0 ? std::optional(depth) : std::nullopt;
-  }
+  callback.queue_depth = queue_depth({&index, 1});
   const CallbackObservation& observation = *observations_.callback(index);
   callback.execution_time = observation.cost();
+  std::vector<const CallbackObservation*> members{&observation};
   callback.activation = activation(index);
   if (join != join_of_.end()) {
     callback.id = callback.node + ":";
     callback.topic.reset();
+    callback.queue_depth = queue_depth(joins_[join->second].members);
     std::vector<const execution::CostCurve*> costs;
     std::vector<Duration> cost = joins_[join->second].execution_time;
     for (const Observed member : joins_[join->second].members) {
@@ -443,6 +532,7 @@ void Builder::add_callback(Observed index, const std::string& id) {
       const CallbackObservation& of_member = *observations_.callback(member);
       cost = execution::merge_costs(std::move(cost), of_member.cost());
       costs.push_back(&of_member.execution_time);
+      members.push_back(&of_member);
     }
     const Merged runs = merged(costs);
     const auto without = execution::merge_costs(joins_[join->second].without_largest, runs.without);
@@ -457,6 +547,7 @@ void Builder::add_callback(Observed index, const std::string& id) {
                   observation.cost_without_largest()});
   }
   callback.execution_time = in_range(std::move(callback.execution_time));
+  callback.suspension = suspension_of(members);
   if (callback.activation &&
       std::holds_alternative<model::MinDistanceActivation>(*callback.activation)) {
     const execution::DistanceCurve& activations = own_activations(index);
@@ -610,11 +701,21 @@ LongestDelay Builder::delay(const EdgeObservation& edge, const model::Callback& 
   return visible;
 }
 
+Duration Builder::travel(const EdgeObservation& edge, const model::Callback& from,
+                         const model::Callback& to) const {
+  const bool alone = model_[to.executor].threads == 1;
+  if (from.executor == to.executor && alone) return Duration{0};
+  const LongestDelay& travel = alone ? edge.longest_travel_alone : edge.longest_travel;
+  return in_range(travel.longest.value_or(Duration{0}));
+}
+
 void Builder::add_edges() {
   struct Together {
     LongestDelay delay;
+    Duration travel{};
     std::uint64_t messages = 0;
     std::uint64_t observed = 0;
+    bool by_memory = false;
     std::optional<std::vector<model::CallbackIndex>> triggers;
     std::optional<model::MessageShare> share;
   };
@@ -632,11 +733,17 @@ void Builder::add_edges() {
       continue;
     }
     Together& entry = together[{sender->second, receiver->second, topic}];
-    const LongestDelay delays = delay(edge, model_[sender->second], model_[receiver->second]);
+    const execution::Callback& activated = objects_[to];
+    const LongestDelay delays =
+        activated.triggers ? LongestDelay{.longest = in_range(objects_[*activated.timer].period)}
+                           : delay(edge, model_[sender->second], model_[receiver->second]);
     entry.delay.add(*delays.longest, delays.time);
     if (delays.second) entry.delay.add(*delays.second, delays.time);
+    entry.travel =
+        std::max(entry.travel, travel(edge, model_[sender->second], model_[receiver->second]));
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
     entry.observed += edge.count;
+    entry.by_memory = entry.by_memory || edge.by_memory;
     // Each instance has to call at most once, whatever activates the caller: else the share would
     // be one of something else.
     if (objects_[to].kind == execution::CallbackKind::service && entry.messages == 1 &&
@@ -663,6 +770,8 @@ void Builder::add_edges() {
       edge.to = to;
       if (!name.empty()) edge.topic = name;
       edge.delay = *entry.delay.longest;
+      if (entry.travel > edge.delay) edge.travel = entry.travel;
+      if (entry.by_memory) edge.transport = model::Transport::shared_memory;
       edge.triggered_by = entry.triggers;
       model::set_message_share(edge, entry.share);
       observed_messages.push_back(entry.observed);
@@ -671,9 +780,38 @@ void Builder::add_edges() {
   break_cycles(observed_messages);
 }
 
+/// Messages that a thread publishes are no callback's: nothing in a model leads to them.
+void Builder::warn_of_hand_over(const links::Link& link) {
+  if (link.inputs.empty()) return;  // declared of subscriptions that the recording does not show
+  for (const execution::PublisherIndex output : link.outputs) {
+    for (const auto& [key, sent] : observations_.outputs()) {
+      const auto& [sender, topic] = key;
+      if (topic != objects_[output].topic || !objects_[sender].event_source) continue;
+      warnings_.push_back(
+          fmt::format("{} hands messages to a thread that publishes on {}: flows have this link, "
+                      "and no chain of a model does",
+                      objects_.node_name(objects_[link.inputs.front()]), objects_[topic]));
+    }
+  }
+}
+
 /// Timers read what subscriptions keep, without a message.
 void Builder::add_sampled_edges() {
   std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> known;
+  for (const links::Link& link : links_) {
+    if (link.grounds == links::Grounds::declared && !link.reader) warn_of_hand_over(link);
+    if (!link.is_taken) continue;
+    const auto reader = callback_of_.find(*link.reader);
+    if (reader == callback_of_.end() || model::samples_messages(model_[reader->second])) continue;
+    for (const Observed input : link.inputs) {
+      const auto topic = objects_.topic_of(objects_[input]);
+      if (!topic) continue;
+      warnings_.push_back(fmt::format(
+          "\"{}\" uses messages of {} that it took itself, without being activated by them: flows "
+          "have this link, and no chain of a model does",
+          model_[reader->second].id, objects_[*topic]));
+    }
+  }
   for (const SampledInput& input : find_sampled_inputs(observations_, objects_, links_)) {
     const auto from = callback_of_.find(input.subscription);
     const auto to = callback_of_.find(input.timer);
@@ -683,9 +821,10 @@ void Builder::add_sampled_edges() {
       continue;
     }
     if (model_[to->second].kind != model::CallbackKind::timer) {
-      warnings_.push_back(fmt::format(
-          "\"{}\" is declared to read what \"{}\" keeps, but is no timer: the link is left out",
-          model_[to->second].id, model_[from->second].id));
+      warnings_.push_back(
+          fmt::format("\"{}\" {} to read what \"{}\" keeps, but is no timer: the link is left out",
+                      model_[to->second].id, input.confidence ? "seems" : "is declared",
+                      model_[from->second].id));
       continue;
     }
     model::Edge& edge = model_.edges.emplace_back();

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,11 +49,11 @@ struct UnnamedWork {
 };
 
 /// Makes a model of what was observed from `begin` to `end`. Looks for the joins of `declared`,
-/// unless that is null.
+/// unless that is null, and for the links that `declarations` (may be null) make of those seen.
 class Builder {
  public:
   Builder(const Observations& observations, const execution::Database& database, Instant begin,
-          Instant end, const model::Model* declared);
+          Instant end, const model::Model* declared, const links::Declarations* declarations);
 
   /// Callbacks, executors, edges and joins; no chains and no provenance.
   [[nodiscard]] model::Model build();
@@ -71,6 +72,9 @@ class Builder {
   [[nodiscard]] const std::vector<Outlier>& outliers() const { return outliers_; }
   /// Only executors with one thread are looked at: threads of others also wait for each other.
   [[nodiscard]] const std::vector<UnnamedWork>& unnamed_work() const { return unnamed_work_; }
+  /// The callbacks that stand for inputs of message_filters, and whether the message that completes
+  /// a set is known to be of it.
+  [[nodiscard]] std::map<model::CallbackIndex, bool> filters() const;
 
  private:
   using Observed = execution::ObservedCallbackIndex;
@@ -96,8 +100,12 @@ class Builder {
   void note_outlier(Outlier outlier);
   void note_unnamed_work(const execution::Executor& observed, model::ExecutorIndex executor);
   void set_inference(model::Join& join, const ObservedJoin& observed) const;
+  /// Messages of one of these subscriptions that wait at most; none: any number, as of one that
+  /// keeps all.
+  [[nodiscard]] std::optional<std::int64_t> queue_depth(std::span<const Observed> members) const;
   void add_callback(Observed index, const std::string& id);
   void add_edges();
+  void warn_of_hand_over(const links::Link& link);
   void add_sampled_edges();
   /// Leaves out edges that close a cycle without end, the least observed first, and gives their
   /// receivers all activations that were observed where such edges end as their own. Such cycles
@@ -106,6 +114,8 @@ class Builder {
   void break_cycles(const std::vector<std::uint64_t>& observed_messages);
   void keep_what_edges_support();
   [[nodiscard]] bool is_activated_from_outside(Observed index) const;
+  /// Whether a timer was called as its period says.
+  [[nodiscard]] bool keeps_period(Observed timer) const;
   [[nodiscard]] std::optional<model::Activation> activation(Observed index) const;
   /// The measured activations of the callback, as far as the curve holds them.
   [[nodiscard]] model::MinDistanceActivation min_distance(
@@ -124,6 +134,9 @@ class Builder {
   /// The longest delay of the edge's messages is known always.
   [[nodiscard]] LongestDelay delay(const EdgeObservation& edge, const model::Callback& from,
                                    const model::Callback& to) const;
+  /// The longest time from a publication to its arrival; 0 where none is known beyond delay().
+  [[nodiscard]] Duration travel(const EdgeObservation& edge, const model::Callback& from,
+                                const model::Callback& to) const;
   /// The share of a caller's instances that call the service; none: all call it, or it is not known
   /// which of them do.
   [[nodiscard]] std::optional<model::MessageShare> calling(Observed caller,

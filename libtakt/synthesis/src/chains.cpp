@@ -109,6 +109,12 @@ class PathSearch {
   std::size_t callbacks_ = 0;
 };
 
+/// `period` 0: it has none.
+std::string timer_key(const Model& model, CallbackIndex timer, Duration period) {
+  return fmt::format("{} {} {}", static_cast<int>(model::CallbackKind::timer),
+                     model::node_name(model[timer]), period.count());
+}
+
 /// Callbacks of two models are the same if these properties are.
 std::string key_of(const Model& model, CallbackIndex index) {
   const model::Callback& callback = model[index];
@@ -118,7 +124,7 @@ std::string key_of(const Model& model, CallbackIndex index) {
     const auto* periodic = callback.activation
                                ? std::get_if<model::PeriodicActivation>(&*callback.activation)
                                : nullptr;
-    return fmt::format("{} {}", key, periodic == nullptr ? 0 : periodic->period.count());
+    return timer_key(model, index, periodic == nullptr ? Duration{0} : periodic->period);
   }
   if (callback.kind == model::CallbackKind::service ||
       callback.kind == model::CallbackKind::client) {
@@ -139,10 +145,13 @@ class Translation {
       targets[key_of(to, CallbackIndex(i))].emplace_back(i);
     }
     for (std::size_t i = 0; i < from.callbacks.size(); ++i) {
-      auto& list = targets[key_of(from, CallbackIndex(i))];
-      if (!list.empty()) {
-        same_[CallbackIndex(i)] = list.front();
-        list.erase(list.begin());  // of several alike each is used once, in order
+      auto* list = &targets[key_of(from, CallbackIndex(i))];
+      if (list->empty() && from.callbacks[i].kind == model::CallbackKind::timer) {
+        list = &targets[timer_key(from, CallbackIndex(i), Duration{0})];  // keeps no period there
+      }
+      if (!list->empty()) {
+        same_[CallbackIndex(i)] = list->front();
+        list->erase(list->begin());  // of several alike each is used once, in order
       }
     }
     for (const Edge& edge : to.edges) {
@@ -238,7 +247,7 @@ std::vector<std::string> transfer(const Model& from, Model& model) {
     if (path.empty()) {
       missing.push_back(chain.id);
     } else {
-      model.chains.push_back({chain.id, std::move(path), chain.goal, chain.rank, chain.unknown});
+      model.chains.emplace_back(chain).callbacks = std::move(path);
     }
   }
   transfer_executors(from, translation, model);

@@ -25,19 +25,20 @@ void DeclaredSets::learn(const execution::Objects& objects) {
   }
 }
 
-void DeclaredSets::add(const execution::Objects& objects, ObservedCallbackIndex subscription,
-                       Duration cost) {
+void DeclaredSets::add(const execution::Objects& objects,
+                       const execution::CallbackInstance& instance) {
   learn(objects);
-  const auto found = join_of_.find(subscription);
+  const auto found = join_of_.find(instance.callback);
   if (found == join_of_.end()) {
     return;
   }
   Join& join = joins_[found->second];
-  const auto member = static_cast<std::size_t>(std::ranges::find(join.members, subscription) -
+  const auto member = static_cast<std::size_t>(std::ranges::find(join.members, instance.callback) -
                                                join.members.begin());
-  join.since[member] = bounded(join.since[member] + cost);
+  join.since[member] = bounded(join.since[member] + instance.execution_time());
   join.held.arrive(member);
-  if (!join.held.is_complete()) {
+  join.on_arrival.note(instance);
+  if (join.on_arrival.holds() ? !instance.was_chosen : !join.held.is_complete()) {
     return;
   }
   join.cost.add(std::accumulate(join.since.begin(), join.since.end(), Duration{0},

@@ -77,7 +77,7 @@ class Search {
     const Members members(link.inputs.begin(), link.inputs.end());
     const NodeInputs* inputs = inputs_of(members);
     if (link.kind != Link::Kind::joined || inputs == nullptr) return;
-    if (link.grounds == links::Grounds::inferred) {
+    if (link.grounds == links::Grounds::inferred || link.matches_stamps) {
       add_inferred(link, members, *inputs);
     } else {
       add_declared(link, members, *inputs);

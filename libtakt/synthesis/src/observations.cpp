@@ -20,6 +20,12 @@ constexpr std::string_view parameter_events = "/parameter_events";
 /// The service by which nodes with a life cycle are told to change their state.
 constexpr std::string_view change_state = "/change_state";
 
+/// What a node publishes on /parameter_events so shortly after an object was made belongs to
+/// start-up.
+constexpr Duration making_time = std::chrono::seconds(1);
+/// So many such messages are remembered. Each subscription keeps at most 1000 of them by default.
+constexpr std::size_t most_of_start_up = 1 << 14;
+
 /// A sender tells of a request or response right after it has sent it. One that has not done so in
 /// this time, or within so many others, is not recorded.
 constexpr Duration longest_telling = std::chrono::seconds(1);
@@ -36,7 +42,32 @@ Instant activation_of(const execution::Callback& callback, const CallbackInstanc
   // No event shows when a driver got its data. The end of the run shows as much of the times
   // between (ros-llama S-4.4.3).
   if (callback.event_source) return instance.end;
+  if (const auto arrival = instance.late_arrival()) return *arrival;
   return publication != nullptr ? publication->sent : instance.taken.value_or(instance.start);
+}
+
+void add_recent(RecentObservation& recent, const CallbackInstance& instance, Instant activation) {
+  if (recent.count++ == 0) recent.since = instance.start;
+  recent.execution_time.add(instance.execution_time(), instance.start);
+  if (instance.suspended) {
+    recent.suspended.add(instance.suspended->time, instance.start);
+    recent.most_suspensions = std::max(recent.most_suspensions, instance.suspended->times);
+  }
+  recent.activations.add(activation);
+}
+
+/// It is known only at the end which executors have several threads.
+void add_delays(LongestDelays& delays, const CallbackInstance& instance, Instant sent,
+                Instant sender_end) {
+  for (const bool alone : {false, true}) {
+    auto& longest = alone ? delays.longest_visible_alone : delays.longest_visible;
+    if (const auto visible = execution::visible_delay(instance, sent, sender_end, alone)) {
+      longest.add(*visible, sent);
+    }
+    if (const auto travel = execution::visible_delay(instance, sent, sent, alone)) {
+      (alone ? delays.longest_travel_alone : delays.longest_travel).add(*travel, sent);
+    }
+  }
 }
 
 }  // namespace
@@ -52,6 +83,11 @@ void Observations::add(const execution::Database& database, const Publication& p
         begin_phase(objects, *node, publication.sent, "parameters");
       }
     }
+  }
+  if (objects[publication.topic] == parameter_events && objects.initialised &&
+      publication.sent - *objects.initialised < making_time) {
+    of_start_up_.insert(publication.id);
+    if (of_start_up_.size() > most_of_start_up) of_start_up_.erase(of_start_up_.begin());
   }
   links_.on_publication(database, publication);
   if (publication.instance == InstanceId::none || publication.repeats_intra_process) {
@@ -100,8 +136,11 @@ void Observations::add_from_outside(const execution::Objects& objects,
                                     const Publication* publication) {
   CallbackObservation& callback = grow_to(callbacks_, instance.callback);
   ++callback.activated_from_outside;
-  callback.activations_from_outside.add(
-      activation_of(objects[instance.callback], instance, publication));
+  const Instant activation = activation_of(objects[instance.callback], instance, publication);
+  callback.activations_from_outside.add(activation);
+  if (!observing_.forgets) return;
+  ++callback.recent.activated_from_outside;
+  callback.recent.activations_from_outside.add(activation);
 }
 
 void Observations::add_message(const execution::Database& database,
@@ -113,9 +152,11 @@ void Observations::add_message(const execution::Database& database,
   ++grow_to(callbacks_, instance.callback).activated_by[publication.callback];
   EdgeObservation& edge = edges_[{publication.callback, instance.callback, publication.topic}];
   ++edge.count;
+  if (instance.by_memory) edge.came_by_memory();
   // A request may be taken before its sender tells of it.
-  edge.shortest =
-      std::min(edge.shortest, std::max(*instance.taken - publication.sent, Duration{0}));
+  edge.shortest = std::min(
+      edge.shortest,
+      std::max(*instance.taken - instance.late_arrival().value_or(publication.sent), Duration{0}));
   if (publication.kind == Publication::Kind::response) {
     const Publication* const request = database.publication(publication.cause);
     if (request != nullptr && request->instance != InstanceId::none) {
@@ -127,20 +168,34 @@ void Observations::add_message(const execution::Database& database,
     return;
   }
   const Instant sender_end = ends_.end_of(publication.callback, publication.instance);
-  // It is known only at the end which executors have several threads.
-  for (const bool alone : {false, true}) {
-    auto& longest = alone ? edge.longest_visible_alone : edge.longest_visible;
-    if (const auto visible =
-            execution::visible_delay(instance, publication.sent, sender_end, alone)) {
-      longest.add(*visible, publication.sent);
-    }
+  add_delays(edge, instance, publication.sent, sender_end);
+  if (!observing_.forgets) return;
+  add_delays(edge.recent, instance, publication.sent, sender_end);
+  ++edge.recent_count;
+}
+
+void Observations::add(const execution::Database& database, const execution::Read& read) {
+  links_.on_read(database, read);
+  const Publication* const publication = database.publication(read.source);
+  const execution::Callback& reader = database.objects()[read.reader_callback];
+  const bool samples = reader.timer || reader.event_source;
+  if (!samples || publication == nullptr || publication->instance == InstanceId::none) {
+    return;
   }
+  EdgeObservation& edge = edges_[{publication->callback, read.reader_callback, publication->topic}];
+  ++edge.count;
+  if (read.by_memory) edge.came_by_memory();
+  edge.shortest = std::min(edge.shortest, std::max(read.time - publication->sent, Duration{0}));
 }
 
 void Observations::add(const execution::Database& database, const CallbackInstance& instance) {
   const execution::Objects& objects = database.objects();
   const execution::Callback& owner = objects[instance.callback];
   const auto node = objects.node_of(owner);
+  if (of_start_up_.contains(instance.source)) {
+    ran_before_.insert(instance.callback);
+    return;
+  }
   if (observing_.phases && node && has_changed(database, instance.thread)) {
     begin_phase(objects, *node, instance.start, "thread");
   }
@@ -156,6 +211,14 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     if (!callback.aged) callback.aged.emplace(*observing_.aging);
     callback.aged->add(instance.execution_time());
   }
+  if (instance.suspended) {
+    callback.suspended.add(instance.suspended->time, instance.start);
+    callback.most_suspensions = std::max(callback.most_suspensions, instance.suspended->times);
+  }
+  const Publication* const publication = database.publication(instance.source);
+  const Instant activation = activation_of(owner, instance, publication);
+  callback.activations.add(activation);
+  if (observing_.forgets) add_recent(callback.recent, instance, activation);
   if (instance.overhead) {
     Overhead& overhead = grow_to(overheads_, instance.thread);
     overhead.alone.add(*instance.overhead, instance.start);
@@ -163,9 +226,16 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     shortest = std::min(shortest, instance.before_turn.value_or(shortest));
     const Duration waited = instance.before_turn.value_or(shortest) - shortest;
     overhead.in_turn.add(*instance.overhead - waited, instance.start);
+    if (observing_.forgets) {
+      overhead.recent_alone.add(*instance.overhead, instance.start);
+      overhead.recent_in_turn.add(*instance.overhead - waited, instance.start);
+      ++overhead.recent;
+    }
   }
-  const Publication* const publication = database.publication(instance.source);
-  callback.activations.add(activation_of(owner, instance, publication));
+  if (owner.timer && !owner.triggers) {
+    if (!callback.grid) callback.grid.emplace(objects[*owner.timer].period);
+    static_cast<void>(callback.grid->add(instance));
+  }
   const bool is_call = owner.kind == CallbackKind::service || owner.kind == CallbackKind::client;
   while (!awaiting_.empty() && (awaiting_.size() == most_awaiting ||
                                 awaiting_.front().end + longest_telling < instance.end)) {
@@ -174,7 +244,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
   }
   if (is_call && publication == nullptr && instance.taken) {
     awaiting_.push_back(instance);
-  } else if (!is_periodic(objects, owner)) {
+  } else if (publication != nullptr || !is_periodic(objects, owner)) {
     if (publication != nullptr) {
       add_message(database, instance, *publication);
     } else {
@@ -187,7 +257,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     overlaps_.add(*node, instance);
   }
   if (owner.kind == CallbackKind::subscription) {
-    declared_sets_.add(objects, instance.callback, instance.execution_time());
+    declared_sets_.add(objects, instance);
   }
   if (observing_.phases && owner.kind == CallbackKind::service && node &&
       objects[*objects.topic_of(owner)].ends_with(change_state)) {
@@ -229,6 +299,32 @@ bool Observations::has_edge(ObservedCallbackIndex from, ObservedCallbackIndex to
          std::get<1>(first->first) == to;
 }
 
+void Observations::forget() {
+  for (CallbackObservation& callback : callbacks_) {
+    if (callback.recent.count < enough_to_forget) continue;
+    RecentObservation recent = std::exchange(callback.recent, {});
+    callback.execution_time = std::move(recent.execution_time);
+    callback.suspended = std::move(recent.suspended);
+    callback.most_suspensions = recent.most_suspensions;
+    callback.activations = std::move(recent.activations);
+    if (recent.activated_from_outside >= enough_to_forget) {
+      callback.activations_from_outside = std::move(recent.activations_from_outside);
+    }
+    callback.since = recent.since;
+  }
+  for (auto& [key, edge] : edges_) {
+    if (edge.recent_count < enough_to_forget) continue;
+    static_cast<LongestDelays&>(edge) = std::exchange(edge.recent, {});
+    edge.recent_count = 0;
+  }
+  for (Overhead& overhead : overheads_) {
+    if (overhead.recent < enough_to_forget) continue;
+    overhead.alone = std::exchange(overhead.recent_alone, {});
+    overhead.in_turn = std::exchange(overhead.recent_in_turn, {});
+    overhead.recent = 0;
+  }
+}
+
 void Observations::restart(Instant time) {
   for (std::size_t i = 0; i < callbacks_.size(); ++i) {
     if (callbacks_[i].count != 0) {
@@ -243,7 +339,7 @@ void Observations::restart(Instant time) {
   declared_sets_.restart([](ObservedCallbackIndex) { return true; });
   overheads_.clear();
   awaiting_.clear();
-  executors_ = {};
+  executors_.restart();
   orders_ = {};
   steady_since_ = time;
 }

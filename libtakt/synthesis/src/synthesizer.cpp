@@ -56,6 +56,29 @@ nlohmann::ordered_json calls_json(const Observations& observations,
   return json;
 }
 
+/// How the kernel schedules the threads of executors, as far as the recording shows it. Threads of
+/// an executor that are alike are one entry.
+nlohmann::ordered_json scheduling_json(const Observations& observations,
+                                       const execution::Database& database) {
+  const auto executors = observations.executors().executors(database.objects(), database.threads());
+  const auto ids = execution::executor_ids(executors, database.threads());
+  auto json = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < executors.size(); ++i) {
+    std::map<std::string, std::uint64_t> alike;
+    for (const execution::ThreadIndex thread : executors[i].threads) {
+      const auto schedule = execution::schedule_json(database, thread);
+      if (!schedule.is_null()) ++alike[schedule.dump()];
+    }
+    for (const auto& [schedule, threads] : alike) {
+      auto entry = nlohmann::ordered_json::parse(schedule);
+      entry["executor"] = ids[i];
+      entry["threads"] = threads;
+      json.push_back(std::move(entry));
+    }
+  }
+  return json;
+}
+
 /// Nodes whose callbacks are on several executors of one thread. Only executors that take single
 /// callback groups can do that (callback-isolated executors, one for each group).
 nlohmann::ordered_json isolated_json(const model::Model& model) {
@@ -125,6 +148,14 @@ nlohmann::ordered_json outliers_json(const Builder& builder, Instant begin) {
     entry["value"] = outlier.value.count();
     entry["at"] = (outlier.time - begin).count();
     for (const Duration value : outlier.without) entry["without"].push_back(value.count());
+  }
+  return json;
+}
+
+nlohmann::ordered_json filters_json(const Builder& builder, const model::Model& model) {
+  auto json = nlohmann::ordered_json::array();
+  for (const auto& [callback, last_is_of_set] : builder.filters()) {
+    json.push_back({{"callback", model[callback].id}, {"last_is_of_set", last_is_of_set}});
   }
   return json;
 }
@@ -242,6 +273,10 @@ void Synthesizer::on_publication(const execution::Database& database,
   observations_.add(database, publication);
 }
 
+void Synthesizer::on_read(const execution::Database& database, const execution::Read& read) {
+  observations_.add(database, read);
+}
+
 void Synthesizer::on_late_source(const execution::Database& database,
                                  execution::InstanceId instance, execution::PublicationId source) {
   observations_.add_source(database, instance, source);
@@ -258,19 +293,19 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   Observations settled = observations_;
   settled.settle(database.objects());
   Builder builder(settled, database, steady_since.value_or(pass.first), pass.last,
-                  options.chains_from ? &*options.chains_from : nullptr);
+                  options.chains_from ? &*options.chains_from : nullptr,
+                  options.links ? &*options.links : nullptr);
   model::Model model = builder.build();
   if (model.callbacks.empty()) {
     return error(
         "{}: no callback ran in it{}; record rclcpp or Takt programs with the ros2 events, longer "
-        "than their start-up, and start rclpy programs with 'takt record -- COMMAND', as probes do "
-        "not see their callbacks",
+        "than their start-up, and start rclpy programs with 'takt record -- COMMAND'",
         source.inputs().front().path, steady_since ? " after start-up" : "");
   }
   model.name = options.name;
 
   nlohmann::ordered_json provenance = execution::provenance(source, database, pass, steady_since);
-  provenance["losses"] = execution::losses(source.losses(), database.anomalies());
+  provenance["losses"] = execution::losses(source, database);
   provenance["left_out"] = left_out(database.objects());
   provenance["observed"] = observed_json(builder);
   provenance["warnings"] = execution::warnings(source, database);
@@ -316,9 +351,11 @@ Result<model::Model> Synthesizer::model(const events::EventStream& source,
   provenance["service_calls"] = calls_json(settled, database.objects());
   provenance["actions"] = actions_json(model);
   provenance["threads"] = threads_json(builder, model, database);
+  provenance["scheduling"] = scheduling_json(settled, database);
   provenance["callback_isolated"] = isolated_json(model);
   provenance["outliers"] = outliers_json(builder, pass.first);
   provenance["unnamed_work"] = unnamed_json(builder, model);
+  provenance["filters"] = filters_json(builder, model);
   // Names come from the traced programs: what is not UTF-8 is replaced, not an error.
   model.provenance = json_text(provenance);
   return model;

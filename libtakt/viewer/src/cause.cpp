@@ -34,16 +34,17 @@ std::string longest_of(const std::map<std::size_t, Duration>& times,
 std::string cause(const Recording& recording, const std::vector<Part>& parts,
                   const std::vector<std::int64_t>& path, const std::vector<std::string>& names,
                   const std::vector<std::string>& actors, Duration latency, bool scheduling) {
-  std::map<std::pair<PartKind, std::size_t>, Duration> sums;
+  std::map<std::pair<flow::Stage, std::size_t>, Duration> sums;
   // By callback that ran before, or by thread that ran instead.
-  std::map<std::pair<PartKind, std::size_t>, std::map<std::size_t, Duration>> ahead;
+  std::map<std::pair<flow::Stage, std::size_t>, std::map<std::size_t, Duration>> ahead;
   for (const Part& part : parts) {
-    const auto key = std::pair(part.kind, part.step);
+    const auto key = std::pair(part.stage, part.step);
     sums[key] += part.duration;
-    if (part.run && part.kind == PartKind::executor) {
-      ahead[key][recording.runs()[*part.run].callback.value()] += part.duration;
-    } else if (part.kind == PartKind::preempted && part.actor >= 0) {
-      ahead[key][static_cast<std::size_t>(part.actor)] += part.duration;
+    if (part.run != RunRow::none && part.stage == flow::Stage::waiting_in_executor) {
+      ahead[key][recording.runs()[static_cast<std::size_t>(part.run)].callback.value()] +=
+          part.duration;
+    } else if (part.stage == flow::Stage::preempted && part.actor != flow::no_actor) {
+      ahead[key][part.actor] += part.duration;
     }
   }
   if (sums.empty()) {
@@ -55,10 +56,10 @@ std::string cause(const Recording& recording, const std::vector<Part>& parts,
   const std::string share =
       fmt::format("{} of the worst instance's {}", readable(sum), readable(latency));
   const auto& others = ahead[key];
-  const bool by_actor = key.first == PartKind::preempted;
+  const bool by_actor = key.first == flow::Stage::preempted;
   const std::string other =
       others.empty() ? std::string() : longest_of(others, by_actor ? actors : names);
-  const Phrase& phrase = phrases(scheduling)[static_cast<std::size_t>(key.first)];
+  const flow::StageWords& phrase = phrases(scheduling)[static_cast<std::size_t>(key.first)];
   return fmt::format("{}: {}.", share, say(phrase, own, other));
 }
 

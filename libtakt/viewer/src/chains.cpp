@@ -9,12 +9,16 @@
 namespace takt::viewer {
 namespace {
 
+/// In place of the number of an instance's last run, if it is not complete.
+constexpr std::int64_t no_run = -1;
+
 /// An instance on its way into the table; `path` and `length` say where its runs stand.
 struct Row {
-  Instant activation;
+  Times times;
   std::int64_t ending = -1;
   std::uint64_t path = 0;
   std::uint32_t length = 0;
+  std::int64_t run = no_run;
 };
 
 /// Follows the instances of one chain that did not come to its end.
@@ -154,8 +158,12 @@ void Maker::add_complete(std::size_t number, ChainView& view) {
   const Duration correction = measurer_.correction(model_.chains[number].callbacks.front());
   for (const std::uint32_t position : complete_[number]) {
     const Complete& instance = recording_.chains()[position];
-    const Row row{instance.activation + correction, -1, paths_.size(), instance.length};
     const auto ids = recording_.path(instance);
+    const Row row{{instance.since + correction, instance.activation + correction, instance.end},
+                  -1,
+                  paths_.size(),
+                  instance.length,
+                  ids.back()};
     if (const auto first = recording_.find(execution::InstanceId(ids.front()))) {
       begun_[*first] = static_cast<std::uint32_t>(number) + 1;
     }
@@ -170,8 +178,7 @@ void Maker::add_complete(std::size_t number, ChainView& view) {
       ++view.left_out;
       continue;
     }
-    const Instant end = recording_.runs()[path(row).back()].end;
-    longest_ = std::max(longest_, end - row.activation);
+    longest_ = std::max(longest_, row.times.end - row.times.since);
     rows_.push_back(row);
   }
 }
@@ -193,8 +200,11 @@ void Maker::add_incomplete(std::size_t number, ChainView& view, Instant end, Ins
     const std::int64_t ending = ending_of(view, static_cast<std::int64_t>(longest.size()) - 1,
                                           cut_off ? "the recording ended" : walker.reason(longest));
     ++view.incomplete;
-    rows_.push_back(
-        {instance.start, ending, paths_.size(), static_cast<std::uint32_t>(longest.size())});
+    rows_.push_back({{instance.start, instance.start, recording_.runs()[longest.back()].end},
+                     ending,
+                     paths_.size(),
+                     static_cast<std::uint32_t>(longest.size()),
+                     no_run});
     for (const std::size_t step : longest) {
       paths_.push_back(static_cast<std::uint32_t>(step));
     }
@@ -205,14 +215,20 @@ void Maker::write(std::size_t number, ChainView& view, const Row& row, Instant b
   const auto callback_of = [&](std::size_t run) {
     return static_cast<std::int64_t>(recording_.runs()[run].callback.value());
   };
-  const std::vector<Part> parts = split(recording_, timeline_, row.activation, path(row));
+  const std::vector<Part> parts = split(recording_, timeline_, row.times, path(row));
   Duration latency{};
   for (const Part& part : parts) {
     latency += part.duration;
-    const bool waited = part.kind == PartKind::executor && part.run;
-    chains_.parts.add({static_cast<std::int64_t>(part.step), static_cast<std::int64_t>(part.kind),
-                       part.duration.count(), part.run ? timeline_.span_of(*part.run) : -1,
-                       part.message, waited ? callback_of(*part.run) : -1, part.actor});
+    const auto run = static_cast<std::size_t>(part.run);
+    const bool has_run = part.run != RunRow::none;
+    const bool waited = part.stage == flow::Stage::waiting_in_executor && has_run;
+    const bool is_on_its_way = part.stage == flow::Stage::sending ||
+                               part.stage == flow::Stage::in_transport ||
+                               part.stage == flow::Stage::in_shared_memory;
+    chains_.parts.add({part.step, static_cast<std::int64_t>(part.stage), part.duration.count(),
+                       has_run ? timeline_.span_of(run) : -1,
+                       is_on_its_way ? timeline_.message_to(path(row)[part.step]) : -1,
+                       waited ? callback_of(run) : -1, actor_number(part.actor)});
   }
   if (row.ending == -1 && (view.worst == -1 || latency > view.worst_latency)) {
     view.worst = static_cast<std::int64_t>(chains_.instances.rows());
@@ -221,8 +237,8 @@ void Maker::write(std::size_t number, ChainView& view, const Row& row, Instant b
     view.callbacks.clear();
     std::ranges::transform(path(row), std::back_inserter(view.callbacks), callback_of);
   }
-  chains_.instances.add({static_cast<std::int64_t>(number), (row.activation - begin).count(),
-                         row.ending, static_cast<std::int64_t>(parts.size())});
+  chains_.instances.add({static_cast<std::int64_t>(number), (row.times.since - begin).count(),
+                         row.ending, static_cast<std::int64_t>(parts.size()), row.run});
 }
 
 void Maker::add(std::size_t number, Instant begin, Instant end, Instant steady_since) {
@@ -235,7 +251,7 @@ void Maker::add(std::size_t number, Instant begin, Instant end, Instant steady_s
   longest_ = {};
   add_complete(number, view);
   add_incomplete(number, view, end, steady_since);
-  std::ranges::sort(rows_, {}, [](const Row& row) { return std::pair(row.activation, row.path); });
+  std::ranges::sort(rows_, {}, [](const Row& row) { return std::pair(row.times.since, row.path); });
   work_.expect(rows_.size());
   for (const Row& row : rows_) {
     work_.step();
@@ -247,7 +263,11 @@ void Maker::add(std::size_t number, Instant begin, Instant end, Instant steady_s
 
 Chains::Chains(const Storage& storage)
     : instances(storage, "instances",
-                {{"chain", Coding::delta}, {"start", Coding::delta}, {"ending"}, {"parts"}}),
+                {{"chain", Coding::delta},
+                 {"start", Coding::delta},
+                 {"ending"},
+                 {"parts"},
+                 {"run", Coding::delta}}),
       parts(storage, "parts",
             {{"step"},
              {"kind"},

@@ -142,6 +142,7 @@ Json callbacks(const Objects& objects, const Recording& recording, const Timelin
     if (callback.timer) {
       entry["period"] = objects[*callback.timer].period.count();
     }
+    if (callback.continues) entry["continues"] = callback.continues->value();
     list.push_back(std::move(entry));
   }
   return list;
@@ -195,6 +196,11 @@ std::vector<std::int64_t> path_of(const model::Chain& chain, const Recording& re
   return path;
 }
 
+/// What people call the time that a goal is about which is no latency.
+std::string_view time_of(model::GoalKind kind) {
+  return kind == model::GoalKind::reaction ? "reaction time" : "data age";
+}
+
 Json chains_of(const model::Model& model, const Chains& chains, const Recording& recording,
                const flow::Measurement& measured, const std::vector<std::string>& names,
                const std::vector<std::string>& actors, bool scheduling) {
@@ -230,6 +236,7 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
         {"worst", view.worst},
         {"endings", std::move(endings)},
     };
+    if (chain.kind != model::GoalKind::latency) entry["time"] = time_of(chain.kind);
     list.push_back(std::move(entry));
   }
   return list;
@@ -237,7 +244,7 @@ Json chains_of(const model::Model& model, const Chains& chains, const Recording&
 
 Json phrases_of(bool scheduling) {
   Json list = Json::array();
-  for (const Phrase& phrase : phrases(scheduling)) {
+  for (const flow::StageWords& phrase : phrases(scheduling)) {
     list.push_back({phrase.alone, phrase.with_other});
   }
   return list;

@@ -1,114 +1,74 @@
 #include "parts.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <ranges>
+
+#include "takt/flow/part_splitter.hpp"
 
 namespace takt::viewer {
 namespace {
 
-PartKind kind_of(Scheduling::State state) {
-  switch (state) {
-    case Scheduling::State::preempted:
-      return PartKind::preempted;
-    case Scheduling::State::blocked:
-      return PartKind::blocked;
-    case Scheduling::State::supply:
-      break;
-  }
-  return PartKind::supply;
-}
-
-/// Goes through the time of an instance from its beginning. Clocks of hosts may differ: time never
-/// goes back, so that the parts add up.
-class Splitter {
+/// The recording as flow::PartSplitter reads it.
+class Rows {
  public:
-  Splitter(const Recording& recording, const Timeline& timeline, Instant begin)
-      : recording_(recording), timeline_(timeline), now_(begin) {}
+  using RunId = RunRow;
 
-  void until(Instant time, Part part) {
-    if (time > now_) {
-      part.duration = time - now_;
-      parts_.push_back(part);
-      now_ = time;
-    }
+  Rows(const Recording& recording, const Timeline& timeline)
+      : runs_(recording.runs()), timeline_(timeline) {}
+
+  [[nodiscard]] auto overlapping(execution::ThreadIndex thread, Instant begin, Instant end) const {
+    return timeline_.ending_after(thread, begin) |
+           std::views::take_while(
+               [this, end](std::uint32_t run) { return runs_[run].start < end; }) |
+           std::views::transform([](std::uint32_t run) { return RunId(run); });
   }
-
-  /// Adds the wait in the executor for the start of a run, behind the runs of its thread meanwhile.
-  void wait(std::size_t step, std::size_t run) {
-    const Instant start = recording_.runs()[run].start;
-    const Part idle{step, PartKind::executor, {}, {}, -1};
-    for (const std::size_t other : timeline_.runs_between(run, now_, start)) {
-      const Run& ahead = recording_.runs()[other];
-      until(std::min(ahead.start, start), idle);
-      until(std::min(ahead.end, start), {step, PartKind::executor, {}, other, -1});
-    }
-    until(start, idle);
+  [[nodiscard]] Instant start(RunId run) const {
+    return runs_[static_cast<std::size_t>(run)].start;
   }
-
-  /// Adds a run until a time, split by when its thread did not run.
-  void run(std::size_t step, std::size_t run, Instant end) {
-    const auto& segments =
-        timeline_.scheduling().segments(recording_.runs()[run].thread, now_, end);
-    for (const Scheduling::Segment& segment : segments) {
-      until(segment.start, {step, PartKind::running, {}, run, -1});
-      until(segment.end, {step, kind_of(segment.state), {}, run, -1, segment.actor});
-    }
-    until(end, {step, PartKind::running, {}, run, -1});
+  [[nodiscard]] Instant end(RunId run) const { return runs_[static_cast<std::size_t>(run)].end; }
+  [[nodiscard]] std::vector<flow::Off> off(execution::ThreadIndex thread, Instant begin,
+                                           Instant end) const {
+    return timeline_.scheduling().off(thread, begin, end);
   }
-
-  /// Adds the time of a message on its way to a run, and its wait until the run starts. Data that a
-  /// timer reads waits until the timer is due.
-  void deliver(std::size_t step, std::size_t run) {
-    const Run& to = recording_.runs()[run];
-    const std::int64_t message = timeline_.message_to(run);
-    const Instant sent = now_;
-    switch (to.before) {
-      case Run::Before::due:
-        until(std::min(*recording_.due(to), to.start), {step, PartKind::timer, {}, {}, -1});
-        break;
-      case Run::Before::sent:
-        until(std::min(to.first, to.start), {step, PartKind::sending, {}, {}, message});
-        until(std::min(to.second, to.start), {step, PartKind::transport, {}, {}, message});
-        break;
-      case Run::Before::waited:
-        if (to.first < sent && sent <= to.second) {
-          until(to.second, {step, PartKind::transport, {}, {}, message});
-        }
-        break;
-      case Run::Before::nothing:
-        break;
-    }
-    wait(step, run);
+  [[nodiscard]] std::span<const execution::ThreadIndex> peers(execution::ThreadIndex thread) const {
+    return timeline_.peers(thread);
   }
-
-  [[nodiscard]] std::vector<Part> take() { return std::move(parts_); }
 
  private:
-  const Recording& recording_;
+  const Array<Run>& runs_;
   const Timeline& timeline_;
-  Instant now_;
-  std::vector<Part> parts_;
 };
 
 }  // namespace
 
-std::vector<Part> split(const Recording& recording, const Timeline& timeline, Instant activation,
+std::vector<Part> split(const Recording& recording, const Timeline& timeline, const Times& times,
                         std::span<const std::uint32_t> path) {
-  Splitter splitter(recording, timeline, activation);
+  using Splitter = flow::PartSplitter<Rows>;
+  const Rows rows(recording, timeline);
+  Splitter splitter(rows, times.since);
+  splitter.until(times.activation, {flow::Stage::waiting_for_timer});
   for (std::size_t step = 0; step < path.size(); ++step) {
     const Run& run = recording.runs()[path[step]];
     if (step == 0) {
-      splitter.wait(step, path[step]);
+      splitter.wait(run.start, run.thread);
     } else {
-      splitter.deliver(step, path[step]);
+      splitter.next_step();
+      std::optional<Splitter::Sent> message;
+      if (const Sent* const sent = recording.find(run.source)) {
+        message = Splitter::Sent{sent->time, sent->intra_process};
+      }
+      splitter.deliver(message, recording.arrival(run), run.start, run.thread);
     }
-    Instant until = run.end;
+    Instant until = times.end;
     if (step + 1 < path.size()) {
+      until = run.end;
       const Run& next = recording.runs()[path[step + 1]];
       if (const Sent* const sent = recording.find(next.source)) {
-        until = std::min(until, sent->time);
+        until = std::min(until, sent->begin);
       }
     }
-    splitter.run(step, path[step], until);
+    splitter.run(until, run.thread, RunRow(path[step]));
   }
   return splitter.take();
 }

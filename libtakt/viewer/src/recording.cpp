@@ -71,7 +71,9 @@ void Recording::keep(const Database& database, const CallbackInstance& instance)
   const auto match = matcher_.match(objects, instance.callback);
   grow_to(matches_, instance.callback) = match ? std::optional(match->callback) : std::nullopt;
   grow_to(execution_times_, instance.callback).record(instance.execution_time());
-  open_.erase({instance.source, instance.callback});
+  if (const auto& subscription = objects[instance.callback].subscription) {
+    open_.erase({instance.source, *subscription});
+  }
   const auto id = static_cast<std::size_t>(instance.id);
   if (runs_.size() == most_ || id > 2 * most_) {
     ++left_out_.runs;
@@ -83,31 +85,10 @@ void Recording::keep(const Database& database, const CallbackInstance& instance)
           .end = instance.end,
           .taken = instance.taken.value_or(instance.start),
           .source = instance.source,
-          .first = {},
-          .second = {},
           .callback = instance.callback,
-          .thread = instance.thread};
-  const auto tell = [&](Run::Before before, Instant first, Instant second) {
-    run.before = before;
-    run.first = first;
-    run.second = second;
-  };
-  if (instance.first_after_wait) {
-    tell(Run::Before::waited, *instance.wait_begin, *instance.wait_end);
-  }
-  const Publication* const source = database.publication(run.source);
-  const auto& subscription = objects[instance.callback].subscription;
-  if (source != nullptr && source->publisher && subscription) {
-    if (const auto times =
-            message_times_.find({objects[*source->publisher].gid, source->source_timestamp},
-                                objects[*subscription].process)) {
-      tell(Run::Before::sent, times->written, times->received);
-    }
-  }
-  if (const auto& timer = objects[instance.callback].timer) {
-    auto& grid = grids_.try_emplace(instance.callback, objects[*timer].period).first->second;
-    tell(Run::Before::due, grid.add(instance), {});
-  }
+          .thread = instance.thread,
+          .arrival = {}};
+  run.arrival = flow::arrival_of(activation(database, instance));
   runs_.push_back(run);
   if (positions_.size() <= id) {
     positions_.resize(id + 1);
@@ -115,11 +96,45 @@ void Recording::keep(const Database& database, const CallbackInstance& instance)
   positions_[id] = static_cast<std::uint32_t>(runs_.size());
 }
 
-std::optional<Instant> Recording::due(const Run& run) const {
-  if (run.before != Run::Before::due) {
-    return std::nullopt;
+flow::Activation Recording::activation(const Database& database, const CallbackInstance& instance) {
+  const execution::Objects& objects = database.objects();
+  const execution::Callback& callback = objects[instance.callback];
+  flow::Activation known;
+  known.by_memory = instance.by_memory;
+  if (const auto arrival = instance.late_arrival()) {
+    known.late = {*instance.reader_since, *arrival};
   }
-  return run.first + grids_.at(run.callback).correction();
+  if (const Publication* const source = database.publication(instance.source)) {
+    known.times = message_times_.find(objects, *source, instance.callback);
+  }
+  if (instance.wait_end) {
+    known.wait_begin = *instance.wait_begin;
+    known.wait_end = *instance.wait_end;
+    known.first_after_wait = instance.first_after_wait;
+  }
+  if (callback.timer) {
+    auto& grid =
+        grids_.try_emplace(instance.callback, objects[*callback.timer].period).first->second;
+    const Instant due = grid.add(instance);
+    InstanceId& before = newest_of_timer_[instance.callback];
+    if (const auto amended = grid.amended()) {
+      if (const auto position = find(before)) runs_[*position].arrival.first = *amended;
+    }
+    before = instance.id;
+    known.due = instance.taken ? *instance.taken - grid.correction() : due;
+  } else if (callback.triggers) {
+    known.due = instance.taken.value_or(instance.start);
+  }
+  return known;
+}
+
+flow::Arrival Recording::arrival(const Run& run) const {
+  flow::Arrival arrival = run.arrival;
+  if (const auto grid = grids_.find(run.callback);
+      grid != grids_.end() && arrival.known == flow::Arrival::Known::due) {
+    arrival.first += grid->second.correction();
+  }
+  return arrival;
 }
 
 void Recording::keep(const Publication& publication) {
@@ -132,11 +147,13 @@ void Recording::keep(const Publication& publication) {
   if (sent_.size() <= id) {
     sent_.resize(id + 1);
   }
-  sent_[id] = {.time = publication.sent,
+  sent_[id] = {.begin = publication.begin,
+               .time = publication.sent,
                .instance = publication.instance,
                .topic = publication.topic,
                .is_known = true,
-               .to_all = !publication.intra_process && !publication.repeats_intra_process};
+               .to_all = !publication.intra_process && !publication.repeats_intra_process,
+               .intra_process = publication.intra_process};
 }
 
 void Recording::keep(const Database& database, const execution::Take& take) {
@@ -149,19 +166,16 @@ void Recording::keep(const Database& database, const execution::Take& take) {
     misses_some_of_.insert(callback);
     return;
   }
-  open_[{take.source, callback}] = take.time;
+  open_[{take.source, take.subscription}] = {take.source, take.time, callback};
   if (open_.size() > most_open_takes) {
-    const auto& [what, time] = *open_.begin();
-    takes_.push_back({what.first, time, what.second});
+    takes_.push_back(open_.begin()->second);
     open_.erase(open_.begin());
   }
 }
 
 Result<void> Recording::finish() {
   filling_([&] {
-    for (const auto& [what, time] : open_) {
-      takes_.push_back({what.first, time, what.second});
-    }
+    for (const auto& [what, open] : open_) takes_.push_back(open);
     open_.clear();
   });
   return filled();
@@ -191,10 +205,13 @@ void Recording::keep(const flow::ChainInstance& instance) {
   if (chains_.size() == most_) {
     ++left_out_.chains;
     Instant& whole_until = chain_whole_until_[instance.chain];
-    whole_until = std::min(whole_until, instance.activation);
+    whole_until = std::min(whole_until, instance.since);
     return;
   }
-  chains_.push_back({.activation = instance.activation,
+  const Instant activation = instance.activation - instance.before_readers;
+  chains_.push_back({.since = std::min(instance.since, activation),
+                     .activation = activation,
+                     .end = instance.completion,
                      .path = paths_.size(),
                      .chain = static_cast<std::uint32_t>(instance.chain),
                      .length = static_cast<std::uint32_t>(instance.path.size())});

@@ -10,6 +10,8 @@
 namespace takt::viewer {
 namespace {
 
+using Why = flow::Off::Why;
+
 /// Bits of a switch's prev_state that say why a thread stops running; without any of them it could
 /// run on. Those above are flags, such as that it was preempted.
 constexpr std::int64_t not_runnable = 0xff;
@@ -98,7 +100,7 @@ void Scheduling::on(const events::Event& event, const tracepoints::SchedSwitch& 
     if (previous.was_ousted) {
       wait_on(here, from, event.time);
     } else {
-      previous.off = Segment{State::blocked, event.time, event.time, -1};
+      previous.off = flow::Off{event.time, event.time, Why::blocked, flow::no_actor};
     }
   }
 }
@@ -112,7 +114,7 @@ void Scheduling::wake(const events::Event& event, std::int32_t thread, std::stri
   }
   Actor& known = actors_[static_cast<std::size_t>(woken)];
   // A thread that is about to block may be woken before it has left its processor.
-  if (known.off && known.off->state == State::blocked) {
+  if (known.off && known.off->why == Why::blocked) {
     known.was_ousted = false;
     wait_on(processor(host, static_cast<std::uint16_t>(cpu)), woken, event.time);
   }
@@ -123,23 +125,24 @@ void Scheduling::wait_on(std::uint32_t processor, std::int32_t actor, Instant si
   leave(actor, since);
   Actor& waiting = actors_[static_cast<std::size_t>(actor)];
   const std::int32_t running = cpus_[processor].actor;
-  waiting.off = Segment{why_not(actor, running), since, since, running};
+  waiting.off = flow::Off{since, since, why_not(actor, running),
+                          running < 0 ? flow::no_actor : static_cast<std::uint32_t>(running)};
   waiting.waits_on = processor;
   cpus_[processor].waiting.push_back(actor);
 }
 
 /// A thread with a reservation gives way only to another such thread; else its budget is used up.
-Scheduling::State Scheduling::why_not(std::int32_t waiting, std::int32_t running) const {
+flow::Off::Why Scheduling::why_not(std::int32_t waiting, std::int32_t running) const {
   const Actor& thread = actors_[static_cast<std::size_t>(waiting)];
   const bool outranked = running >= 0 && actors_[static_cast<std::size_t>(running)].has_reservation;
-  return thread.has_reservation && thread.was_ousted && !outranked ? State::supply
-                                                                   : State::preempted;
+  return thread.has_reservation && thread.was_ousted && !outranked ? Why::reservation
+                                                                   : Why::preempted;
 }
 
 /// Ends the time in which a thread did not run.
 void Scheduling::leave(std::int32_t actor, Instant end) {
   Actor& thread = actors_[static_cast<std::size_t>(actor)];
-  if (thread.off && thread.off->start < end) {
+  if (thread.off && thread.off->begin < end) {
     thread.off->end = end;
     if (absences_.size() < most_) {
       absences_.push_back({actor, *thread.off});
@@ -196,12 +199,11 @@ void Scheduling::sort() {
     return std::tuple(occupation.processor, occupation.start);
   });
   std::ranges::sort(absences_, {}, [](const Absence& absence) {
-    return std::tuple(absence.actor, absence.segment.start);
+    return std::tuple(absence.actor, absence.off.begin);
   });
 }
 
-std::vector<Scheduling::Segment> Scheduling::segments(events::ThreadIndex thread, Instant from,
-                                                      Instant to) const {
+std::vector<flow::Off> Scheduling::off(events::ThreadIndex thread, Instant from, Instant to) const {
   const events::Thread& wanted = threads_[thread];
   const auto host = static_cast<std::uint32_t>(threads_[wanted.process].host.value());
   const auto known = actor_of_.find({host, static_cast<std::int32_t>(wanted.id)});
@@ -209,17 +211,16 @@ std::vector<Scheduling::Segment> Scheduling::segments(events::ThreadIndex thread
     return {};
   }
   const auto key = [](const Absence& absence) {
-    return std::tuple(absence.actor, absence.segment.end);
+    return std::tuple(absence.actor, absence.off.end);
   };
   // Those of one thread do not overlap: they are in the order of their ends, too.
   auto next = std::ranges::upper_bound(absences_, std::tuple(known->second, from), {}, key);
-  std::vector<Segment> found;
-  for (; next != absences_.end() && next->actor == known->second && next->segment.start < to;
-       ++next) {
-    Segment segment = next->segment;
-    segment.start = std::max(segment.start, from);
-    segment.end = std::min(segment.end, to);
-    found.push_back(segment);
+  std::vector<flow::Off> found;
+  for (; next != absences_.end() && next->actor == known->second && next->off.begin < to; ++next) {
+    flow::Off off = next->off;
+    off.begin = std::max(off.begin, from);
+    off.end = std::min(off.end, to);
+    found.push_back(off);
   }
   return found;
 }

@@ -33,6 +33,7 @@ SortedJson StoredDocument::Tables::instance(std::size_t row) const {
           {"start", instances.start[row]},
           {"latency", instances.latency[row]},
           {"ending", instances.ending[row]},
+          {"run", instances.run[row]},
           {"parts", std::move(list)}};
 }
 

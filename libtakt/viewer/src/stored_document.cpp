@@ -56,6 +56,7 @@ Result<void> open_tables(const std::filesystem::path& folder, Tables& tables) {
                                   {"start", &instances.start},
                                   {"ending", &instances.ending},
                                   {"parts", &instances.parts},
+                                  {"run", &instances.run},
                                   {"first", &instances.first},
                                   {"latency", &instances.latency}});
       })

@@ -32,7 +32,7 @@ struct StoredDocument::Tables {
     ColumnFile by_to;
   } links;
   struct Instances {
-    ColumnFile chain, start, ending, parts;
+    ColumnFile chain, start, ending, parts, run;
     /// The first of its parts, and their sum.
     ColumnFile first, latency;
   } instances;

@@ -60,6 +60,8 @@ Timeline::Timeline(const execution::Database& database, const Recording& recordi
       work_(work),
       begin_(begin),
       executors_(recording.executors().executors(database.objects(), database.threads())),
+      peers_(executors_, database.threads().threads().size()),
+      spans_of_(database.threads().threads().size()),
       by_start_(storage),
       order_(storage),
       track_of_(storage),
@@ -143,6 +145,11 @@ void Timeline::place_runs() {
     ++next[track + 1];
   }
   std::partial_sum(next.begin(), next.end(), next.begin());
+  for (std::size_t track = 0; track < tracks_.size(); ++track) {
+    if (tracks_[track].depth == 0) {
+      spans_of_[tracks_[track].thread.value()] = {next[track], next[track + 1]};
+    }
+  }
   order_.resize(runs.size());
   span_of_.resize(runs.size());
   for (const std::uint32_t run : by_start_) {
@@ -159,11 +166,9 @@ void Timeline::add_spans() {
     const auto span = number(spans_.rows());
     spans_.add({track_of_[run], (instance.start - begin_).count(),
                 (instance.end - instance.start).count(), number(instance.callback.value())});
-    for (const Scheduling::Segment& segment :
-         scheduling_.segments(instance.thread, instance.start, instance.end)) {
-      segments_.add({span, static_cast<std::int64_t>(segment.state),
-                     (segment.start - instance.start).count(),
-                     (segment.end - segment.start).count(), segment.actor});
+    for (const flow::Off& off : scheduling_.off(instance.thread, instance.start, instance.end)) {
+      segments_.add({span, static_cast<std::int64_t>(off.why), (off.begin - instance.start).count(),
+                     (off.end - off.begin).count(), actor_number(off.actor)});
     }
   }
   for (const Scheduling::Occupation& occupation : scheduling_.occupations()) {
@@ -286,22 +291,15 @@ void Timeline::add_message(const Row& row) {
                       static_cast<std::int64_t>(row.fate)});
 }
 
-std::vector<std::size_t> Timeline::runs_between(std::size_t run, Instant from, Instant to) const {
+std::span<const std::uint32_t> Timeline::ending_after(execution::ThreadIndex thread,
+                                                      Instant time) const {
   const auto& runs = recording_.runs();
-  std::vector<std::size_t> found;
-  // Goes backwards from the run itself, because the runs before it are near.
-  for (std::size_t span = span_of_[run]; span > 0; --span) {
-    const std::size_t other = order_[span - 1];
-    const Run& instance = runs[other];
-    if (track_of_[other] != track_of_[run] || instance.end <= from) {
-      break;
-    }
-    if (instance.start < to) {
-      found.push_back(other);
-    }
-  }
-  std::ranges::reverse(found);
-  return found;
+  const auto& [first, last] = spans_of_[thread.value()];
+  // The spans of a track do not overlap, so they are in the order of their ends, too.
+  const auto spans = order_.part(first, last - first);
+  const auto begin =
+      std::ranges::upper_bound(spans, time, {}, [&](std::uint32_t run) { return runs[run].end; });
+  return {begin, spans.end()};
 }
 
 }  // namespace takt::viewer

@@ -9,6 +9,7 @@
 
 #include "takt/execution/database.hpp"
 #include "takt/execution/executors.hpp"
+#include "takt/flow/part_splitter.hpp"
 #include "takt/viewer/array.hpp"
 #include "takt/viewer/recording.hpp"
 #include "takt/viewer/scheduling.hpp"
@@ -55,9 +56,14 @@ class Timeline {
   [[nodiscard]] std::span<const std::uint32_t> messages_from(std::size_t run) const {
     return messages_from_[run];
   }
-  /// Runs on the same row that end after `from` and start before `to`, in order.
-  [[nodiscard]] std::vector<std::size_t> runs_between(std::size_t run, Instant from,
-                                                      Instant to) const;
+  /// Runs of a thread that end after a time, in the order of their starts: positions in
+  /// Recording::runs(). Without those within another run. O(log runs).
+  [[nodiscard]] std::span<const std::uint32_t> ending_after(execution::ThreadIndex thread,
+                                                            Instant time) const;
+  /// The other threads of the thread's executor.
+  [[nodiscard]] std::span<const execution::ThreadIndex> peers(execution::ThreadIndex thread) const {
+    return peers_[thread];
+  }
 
   [[nodiscard]] Table& span_table() { return spans_; }
   [[nodiscard]] Table& segment_table() { return segments_; }
@@ -82,7 +88,10 @@ class Timeline {
   Work& work_;
   Instant begin_;
   std::vector<execution::Executor> executors_;
+  flow::Peers peers_;
   std::vector<Track> tracks_;
+  /// By thread: the spans of its first track, from one to one before another.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> spans_of_;
   Array<std::uint32_t> by_start_;
   Array<std::uint32_t> order_;  // of the spans: positions in Recording::runs()
   Array<std::uint32_t> track_of_;

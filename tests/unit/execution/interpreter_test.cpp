@@ -11,6 +11,7 @@
 #include "takt/execution/names.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/execution/provenance.hpp"
+#include "takt/execution/timer_grid.hpp"
 
 /// Numbered facts are those of message-flow.md, section 6.
 namespace takt::execution {
@@ -31,6 +32,7 @@ struct Witness final : Observer {
   std::vector<Publication> publications;
   std::vector<std::pair<InstanceId, PublicationId>> late;
   std::vector<PublicationId> takes;
+  std::vector<Read> reads;
   std::optional<Instant> steady_since;
 
   void on_instance(const Database&, const CallbackInstance& instance) override {
@@ -40,6 +42,7 @@ struct Witness final : Observer {
     publications.push_back(publication);
   }
   void on_take(const Database&, const Take& take) override { takes.push_back(take.source); }
+  void on_read(const Database&, const Read& read) override { reads.push_back(read); }
   void on_late_source(const Database&, InstanceId instance, PublicationId source) override {
     late.emplace_back(instance, source);
   }
@@ -267,6 +270,71 @@ TEST_F(InterpreterTest, EqualTimestampsOfTwoTopicsAreNotAmbiguous) {  // fact 15
   EXPECT_EQ(database.anomalies().ambiguous_takes, 0u);
 }
 
+TEST_F(InterpreterTest, CallbacksOfAThreadThatOverlapBelongToSeveralProcesses) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto a = scenario.timer(program, node, std::chrono::milliseconds(1));
+  const auto b = scenario.timer(program, node, std::chrono::milliseconds(2));
+  scenario.start(program, a);  // one within the other: a spins
+  scenario.start(program, b);
+  scenario.end(program, b);
+  scenario.end(program, a);
+  scenario.start(program, a);  // its end was lost
+  scenario.start(program, b);
+  scenario.end(program, b);
+  scenario.start(program, a);
+  scenario.end(program, a);
+  run();
+  EXPECT_EQ(database.anomalies().overlapping_callbacks, 0u);
+  EXPECT_THAT(database.mixed_threads(), SizeIs(0));
+}
+
+TEST_F(InterpreterTest, OverlapsNameTheProcess) {
+  Program program = scenario.program(17, "robot", "camera");
+  const auto node = scenario.node(program, "n");
+  const auto a = scenario.timer(program, node, std::chrono::milliseconds(1));
+  const auto b = scenario.timer(program, node, std::chrono::milliseconds(2));
+  scenario.start(program, a);
+  scenario.start(program, b);
+  scenario.end(program, a);
+  scenario.end(program, b);
+  scenario.start(program, a);  // the same address in both
+  scenario.start(program, a);
+  scenario.end(program, a);
+  scenario.end(program, a);
+  run();
+  EXPECT_EQ(database.anomalies().overlapping_callbacks, 2u);
+  EXPECT_THAT(database.mixed_threads(), ElementsAre(program.thread));
+  EXPECT_THAT(
+      execution::warnings(scenario, database),
+      testing::Contains(testing::AllOf(testing::StartsWith("process 17 (camera): callbacks"),
+                                       testing::HasSubstr("pid_ns"))));
+}
+
+TEST_F(InterpreterTest, MessagesFromElsewhereAreSaidWithTheirTopic) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto alone = scenario.subscription(program, node, "/alone");
+  const auto both = scenario.subscription(program, node, "/both");
+  scenario.publisher(program, node, "/both");
+  for (int i = 0; i < 3; ++i) scenario.handle(program, alone, 10 + i, 1);
+  scenario.handle(program, both, 50, 1);
+  run();
+  const auto lines = execution::warnings(scenario, database);
+  EXPECT_THAT(lines, testing::Contains(testing::StartsWith(
+                         "3 messages were received on /alone and none of its publishers is in")));
+  EXPECT_THAT(lines, testing::Contains(testing::HasSubstr("(1 on /both)")));
+}
+
+TEST_F(InterpreterTest, ProcessesThatWereNotRecordedAreSaid) {
+  Program program = scenario.program(17, "robot", "controller");
+  scenario.add(program, tracepoints::UnrecordedProcess{.why = "no library; do this"});
+  run();
+  EXPECT_THAT(execution::warnings(scenario, database),
+              ElementsAre("1 process with ROS 2 (17, controller) was not recorded: no library; do "
+                          "this"));
+}
+
 TEST_F(InterpreterTest, TwoPublishersWithTheSameTimestampAreAmbiguous) {  // fact 16, without GID
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
@@ -485,6 +553,39 @@ void make_timer(Scenario& scenario, const Program& program, std::uint64_t node,
                tracepoints::RclcppTimerLinkNode{.timer_handle = handle, .node_handle = node});
 }
 
+TEST(Expiries, ExecutorsThatKeepExpiriesSayWhenEachWas) {
+  const auto expiries = [](const std::string& kind) {
+    Scenario scenario;
+    Program program = scenario.program(1);
+    make_timer(scenario, program, scenario.node(program, "n"), 0x500, "tick");
+    scenario.add(program, tracepoints::ExecutorInit{.executor = "e", .kind = kind});
+    for (const std::int64_t when : {100, 200}) {
+      scenario.add(program, tracepoints::CallbackRelease{
+                                .callback = 0x501, .activation = when, .origin = when});
+    }
+    for (int i = 0; i < 3; ++i) {
+      scenario.add(program, tracepoints::CallbackStart{.callback = 0x501});
+      scenario.add(program, tracepoints::CallbackEnd{.callback = 0x501});
+    }
+    Interpreter interpreter(scenario.threads());
+    Witness seen;
+    interpreter.add(seen);
+    execution::run(scenario, interpreter, {});
+    std::vector<std::optional<Instant>> found;
+    TimerGrid grid(std::chrono::milliseconds(30));
+    for (const CallbackInstance& instance : seen.instances) {
+      found.push_back(instance.expired);
+      if (instance.expired) {
+        EXPECT_EQ(grid.add(instance), *instance.expired);
+      }
+    }
+    return found;
+  };
+  EXPECT_THAT(expiries("fixed_priority"),
+              ElementsAre(Instant(Duration(100)), Instant(Duration(200)), std::nullopt));
+  EXPECT_THAT(expiries("single_threaded"), Each(std::nullopt));
+}
+
 TEST_F(InterpreterTest, TimersThatAreMadeAnewAreOneCallback) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
@@ -565,6 +666,39 @@ TEST_F(InterpreterTest, ProcessorTimesAndStampsMayBeAnything) {
   EXPECT_EQ(seen.instances[0].cpu_time, 2 * longest_time);
   // The smallest stamp is not next to the largest.
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId::none));
+}
+
+/// An instance that waited is suspended for the time that it lasts without a processor, less that
+/// for which it was ready if that is known; one that never waited was only preempted.
+TEST_F(InterpreterTest, WaitsOfTheThreadTellSuspensionFromPreemption) {
+  Program program = scenario.program(1);
+  const auto timer =
+      scenario.timer(program, scenario.node(program, "n"), std::chrono::milliseconds(5));
+  const auto run_with = [&](tracepoints::ThreadCpuTime first, tracepoints::ThreadCpuTime last) {
+    scenario.start(program, timer);
+    scenario.add(program, first);
+    scenario.now += 100;
+    scenario.add(program, last);
+    scenario.end(program, timer);
+  };
+  run_with({.cpu_time = 10'000, .waits = 7}, {.cpu_time = 40'000, .waits = 9});
+  run_with({.cpu_time = 50'000, .waits = 9}, {.cpu_time = 60'000, .waits = 9});
+  run_with({.cpu_time = 60'000, .waits = 9, .ready_time = 5'000},
+           {.cpu_time = 70'000, .waits = 10, .ready_time = 25'000});
+  run_with({.cpu_time = 70'000, .waits = 0}, {.cpu_time = 80'000, .waits = 0});
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(4));
+  ASSERT_TRUE(seen.instances[0].suspended);
+  EXPECT_EQ(seen.instances[0].suspended->times, 2);
+  EXPECT_EQ(seen.instances[0].suspended->time, std::chrono::microseconds(70));
+  ASSERT_TRUE(seen.instances[1].suspended);
+  EXPECT_EQ(seen.instances[1].suspended->times, 0);
+  EXPECT_EQ(seen.instances[1].suspended->time, Duration{0});
+  ASSERT_TRUE(seen.instances[2].suspended);
+  EXPECT_EQ(seen.instances[2].suspended->times, 1);
+  EXPECT_EQ(seen.instances[2].suspended->time, std::chrono::microseconds(70));
+  EXPECT_FALSE(seen.instances[3].suspended) << "a recording that does not have the waits";
+  EXPECT_EQ(interpreter.database().totals().suspension_source(), "mixed");
 }
 
 TEST_F(InterpreterTest, MessagesAreFollowedWhileAnExecutorKeepsThem) {
@@ -898,6 +1032,293 @@ TEST_F(Calls, ReturnToNothingOnThreadsThatAreNoExecutors) {
   EXPECT_EQ(database.anomalies().takes_without_callback, 1u);
 }
 
+/// A subscription whose messages a program takes itself.
+class Polling : public InterpreterTest {
+ protected:
+  Program source = scenario.program(1);
+  std::uint64_t source_node = scenario.node(source, "source");
+  Publisher to_objects = scenario.publisher(source, source_node, "/objects");
+  Publisher to_map = scenario.publisher(source, source_node, "/map");
+  Program program = scenario.program(2);
+  std::uint64_t node = scenario.node(program, "planner");
+  test::Subscription objects = scenario.subscription(program, node, "/objects");
+  test::Subscription map = scenario.subscription(program, node, "/map");
+  Publisher out = scenario.publisher(program, node, "/out");
+
+  Polling() { scenario.leave_out(source); }
+
+  void take(const test::Subscription& subscription, const Publisher& from, std::int64_t stamp) {
+    scenario.publish(source, from, stamp);
+    scenario.now += 10;
+    scenario.take(program, subscription, stamp);
+    scenario.now += 10;
+  }
+  void publish(std::int64_t stamp) { scenario.publish(program, out, stamp); }
+  [[nodiscard]] std::vector<PublicationId> read() const {
+    std::vector<PublicationId> sources;
+    for (const Read& each : seen.reads) sources.push_back(each.source);
+    return sources;
+  }
+};
+
+TEST_F(Polling, WhatATimerTakesBelongsToItsInstance) {
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(50));
+  scenario.start(program, timer);
+  take(objects, to_objects, 1);
+  take(objects, to_objects, 2);
+  publish(3);
+  scenario.end(program, timer);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  ASSERT_THAT(read(), ElementsAre(PublicationId(1), PublicationId(2)));
+  for (const Read& each : seen.reads) {
+    EXPECT_EQ(each.reader, seen.instances[0].id);
+    EXPECT_EQ(each.reader_callback, seen.instances[0].callback);
+    EXPECT_LT(each.time, seen.publications[2].sent);
+  }
+  EXPECT_EQ(database.anomalies().takes_without_callback, 0u);
+}
+
+/// A callback that spins runs others, whose messages are theirs.
+TEST_F(Polling, WhatACallbackHandlesWithinAnotherIsNotTheOthers) {
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(50));
+  scenario.start(program, timer);
+  take(map, to_map, 1);
+  take(objects, to_objects, 2);
+  scenario.run(program, objects.callback, 10);
+  publish(3);
+  scenario.end(program, timer);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[0].source, PublicationId(2));
+  ASSERT_THAT(read(), ElementsAre(PublicationId(1)));
+  EXPECT_EQ(seen.reads[0].reader, seen.instances[1].id);
+}
+
+TEST_F(Polling, AThreadThatTakesAndPublishesRunsTheSubscriptionsCallback) {
+  take(objects, to_objects, 1);
+  publish(2);
+  take(objects, to_objects, 3);
+  take(objects, to_objects, 4);
+  publish(5);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[0].source, PublicationId(1));
+  EXPECT_EQ(seen.instances[1].source, PublicationId(4));  // the newest one
+  EXPECT_EQ(seen.instances[1].end, seen.publications[4].sent);
+  EXPECT_EQ(seen.publications[4].instance, seen.instances[1].id);
+  EXPECT_THAT(read(), testing::IsEmpty());
+}
+
+TEST_F(Polling, AThreadThatTakesSeveralMessagesUsesTheLastForTheRunAndReadsTheOthers) {
+  take(map, to_map, 1);
+  take(objects, to_objects, 2);
+  publish(3);
+  take(objects, to_objects, 4);
+  publish(5);  // what was used once is not used again
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[0].source, PublicationId(2));
+  EXPECT_EQ(seen.instances[1].source, PublicationId(4));
+  ASSERT_THAT(read(), ElementsAre(PublicationId(1)));
+  EXPECT_EQ(seen.reads[0].reader, seen.instances[0].id);
+}
+
+/// A message that an executor takes and whose callback is not seen belongs to nothing.
+TEST_F(Polling, ThreadsThatRunCallbacksReadNothingBetweenThem) {
+  take(objects, to_objects, 1);
+  scenario.run(program, objects.callback, 10);
+  take(map, to_map, 2);
+  publish(3);
+  take(objects, to_objects, 4);
+  run();
+  EXPECT_THAT(seen.instances, SizeIs(1));
+  EXPECT_THAT(read(), testing::IsEmpty());
+  EXPECT_EQ(database.anomalies().takes_without_callback, 2u);
+}
+
+/// A program of stock rclpy that ran before the recording: its objects are known, its callbacks
+/// have no events, and probes in the kernel see what its executor calls in rcl.
+class Signalled : public InterpreterTest {
+ protected:
+  Program program = scenario.program(1);
+  std::uint64_t node = scenario.node(program, "robot");
+  Publisher in = scenario.publisher(program, node, "/in");
+  Publisher out = scenario.publisher(program, node, "/out");
+  test::Subscription heard{program.handle(), program.handle(), 0};
+  std::uint64_t timer = program.handle();
+  static constexpr std::uint64_t guard_condition = 0x77;
+
+  Signalled() {
+    scenario.add(program,
+                 tracepoints::RclSubscriptionInit{.subscription_handle = heard.handle,
+                                                  .node_handle = node,
+                                                  .rmw_subscription_handle = heard.rmw_handle,
+                                                  .topic_name = "/in",
+                                                  .queue_depth = 5});
+    scenario.add(program, tracepoints::RclTimerInit{.timer_handle = timer, .period = 1'000'000});
+    scenario.add(program, tracepoints::ClientLibrary{.name = "rclpy"});
+    scenario.add(program, tracepoints::ObjectsRecovered{.objects = 5, .unknown = ""});
+  }
+
+  void call(tracepoints::RclFunction function, std::uint64_t object) {
+    scenario.add(program, tracepoints::RclCall{.object = object,
+                                               .function = static_cast<std::uint64_t>(function)});
+  }
+  void signal(std::uint64_t object = guard_condition) {
+    call(tracepoints::RclFunction::trigger_guard_condition, object);
+  }
+  void call_timer() { call(tracepoints::RclFunction::timer_call, timer); }
+  /// A run of 100 µs, 5 µs after the message was taken.
+  void handle(std::int64_t stamp, std::int64_t output) {
+    scenario.take(program, heard, stamp);
+    scenario.now += 5;
+    signal();
+    scenario.now += 60;
+    scenario.publish(program, out, output);
+    scenario.now += 40;
+    signal();
+    scenario.now += 5;
+  }
+};
+
+TEST_F(Signalled, RunsAreFromTheFirstSignalToTheSecond) {
+  call_timer();
+  signal();
+  scenario.now += 30;
+  scenario.publish(program, in, 1);
+  scenario.now += 20;
+  signal();
+  scenario.now += 500;
+  handle(1, 2);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(database.objects()[seen.instances[0].callback].kind, CallbackKind::timer);
+  EXPECT_EQ(seen.instances[0].execution_time(), std::chrono::microseconds(50));
+  EXPECT_EQ(database.objects()[seen.instances[1].callback].kind, CallbackKind::subscription);
+  EXPECT_EQ(seen.instances[1].execution_time(), std::chrono::microseconds(100));
+  EXPECT_EQ(seen.instances[1].source, seen.publications[0].id);
+  EXPECT_EQ(seen.publications[0].instance, seen.instances[0].id);
+  EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
+  EXPECT_EQ(seen.publications[1].cause, seen.publications[0].id);
+  EXPECT_EQ(database.anomalies().runs_without_end, 0u);
+}
+
+TEST_F(Signalled, ARunWhoseEndIsUnclearCountsNowhere) {
+  handle(1, 2);
+  signal();  // it, or what came after it, woke the executor
+  handle(3, 4);
+  scenario.publish(program, in, 5);  // by the callback, or after it
+  scenario.take(program, heard, 6);
+  signal();  // waits within
+  handle(7, 8);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  EXPECT_EQ(seen.publications.back().instance, seen.instances[0].id);
+  EXPECT_EQ(seen.publications[2].instance, InstanceId::none);
+  EXPECT_EQ(database.anomalies().runs_without_end, 3u);
+}
+
+TEST_F(Signalled, OtherGuardConditionsChangeNothing) {
+  scenario.take(program, heard, 1);
+  signal();
+  scenario.now += 10;
+  signal(0x99);
+  scenario.now += 10;
+  signal();
+  signal(0x99);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(1));
+  EXPECT_EQ(seen.instances[0].execution_time(), std::chrono::microseconds(20));
+}
+
+TEST_F(Signalled, SignalsMeanNothingWhereEventsNameCallbacks) {
+  scenario.run(program, 0x55, 10);
+  handle(1, 2);
+  run();
+  ASSERT_THAT(seen.instances, testing::Not(testing::IsEmpty()));
+  EXPECT_THAT(seen.instances, Each(Field(&CallbackInstance::is_signalled, false)));
+}
+
+/// Without the probes on rcl nobody knows whether it is a callback that publishes.
+TEST_F(Signalled, WhereCallbacksRunUnseenThreadsAreNoSources) {
+  for (std::int64_t stamp = 1; stamp < 5; ++stamp) {
+    scenario.publish(program, out, stamp);
+    scenario.now += 1000;
+  }
+  run();
+  EXPECT_THAT(seen.instances, testing::IsEmpty());
+  EXPECT_THAT(seen.publications, Each(Field(&Publication::instance, InstanceId::none)));
+}
+
+/// rclcpp's callbacks that were made before the recording: what its executor runs says whose they
+/// are.
+class Executed : public InterpreterTest {
+ protected:
+  Program program = scenario.program(1);
+  std::uint64_t node = scenario.node(program, "robot");
+  test::Subscription heard{program.handle(), program.handle(), 0x100};
+  std::uint64_t timer = program.handle();
+  test::Service service = scenario.silent_service(program, node, "/steer");
+  Program caller = scenario.program(2);
+  test::Client client = scenario.client(caller, scenario.node(caller, "caller"), "/steer");
+
+  Executed() {
+    scenario.add(program,
+                 tracepoints::RclSubscriptionInit{.subscription_handle = heard.handle,
+                                                  .node_handle = node,
+                                                  .rmw_subscription_handle = heard.rmw_handle,
+                                                  .topic_name = "/in",
+                                                  .queue_depth = 5});
+    scenario.add(program, tracepoints::RclTimerInit{.timer_handle = timer, .period = 1'000'000});
+    scenario.add(program, tracepoints::ObjectsRecovered{.objects = 5, .unknown = ""});
+  }
+
+  void execute(std::uint64_t handle) {
+    scenario.look(program);
+    scenario.add(program, tracepoints::RclcppExecutorExecute{.handle = handle});
+  }
+  [[nodiscard]] std::vector<CallbackKind> kinds() const {
+    std::vector<CallbackKind> kinds;
+    for (const auto& each : seen.instances) {
+      kinds.push_back(database.objects()[each.callback].kind);
+      EXPECT_EQ(each.execution_time(), std::chrono::microseconds(10));
+    }
+    return kinds;
+  }
+};
+
+TEST_F(Executed, CallbacksAreThoseOfWhatTheExecutorRuns) {
+  execute(timer);
+  scenario.run(program, 0x200, 10);
+  execute(heard.handle);
+  scenario.take(program, heard, 1);
+  scenario.run(program, 0x100, 10);
+  scenario.look(program);
+  scenario.take_request(program, service, client, 1);
+  scenario.run(program, 0x300, 10);
+  run();
+  EXPECT_THAT(kinds(),
+              ElementsAre(CallbackKind::timer, CallbackKind::subscription, CallbackKind::service));
+  EXPECT_EQ(seen.instances[1].taken, seen.instances[1].start);
+  EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
+}
+
+TEST_F(Executed, ACallbackThatNothingShowsIsUnknown) {
+  execute(timer);  // was cancelled meanwhile
+  scenario.look(program);
+  scenario.run(program, 0x200, 10);
+  execute(heard.handle);
+  scenario.run(program, 0x100, 10);  // without a message
+  scenario.wait(program);
+  scenario.look(program);
+  scenario.take(program, heard, 1);
+  scenario.run(program, 0x400, 10);  // of an executor that does not say what it runs
+  run();
+  EXPECT_THAT(kinds(), Each(CallbackKind::unknown));
+  EXPECT_EQ(database.anomalies().unknown_callback_instances, 3u);
+}
+
 /// Actions are services and topics whose callbacks no event names.
 TEST_F(InterpreterTest, PartsOfActionsAreServicesThatNoEventNames) {
   Program client = scenario.program(1);
@@ -942,6 +1363,21 @@ class Switches : public InterpreterTest {
                                                   .next_comm = "next",
                                                   .next_tid = to == To::thread ? 7 : 1,
                                                   .next_prio = 20});
+  }
+  /// The thread gives its processor up, to wait for something.
+  void suspend(std::int64_t time) {
+    scenario.now = time;
+    scenario.add(kernel, tracepoints::SchedSwitch{.prev_comm = "prev",
+                                                  .prev_tid = 7,
+                                                  .prev_prio = 20,
+                                                  .prev_state = 1,
+                                                  .next_comm = "next",
+                                                  .next_tid = 1,
+                                                  .next_prio = 20});
+  }
+  void wake(std::int64_t time) {
+    scenario.now = time;
+    scenario.add(kernel, tracepoints::SchedWakeup{.comm = "prev", .tid = 7, .prio = 20});
   }
   void start(std::int64_t time) {
     scenario.now = time;
@@ -990,6 +1426,31 @@ TEST_F(Switches, P03_WithoutASwitchItLastsFromStartToEnd) {
   run();
   EXPECT_EQ(time_of(0), std::chrono::microseconds(100));
   EXPECT_EQ(time_of(1), std::chrono::microseconds(150));
+}
+
+/// Twice for 10 and 30; where no wake-up is known, until it runs again. What the thread waits for
+/// the processor afterwards, and what preempts it, is no suspension.
+TEST_F(Switches, TellSuspensionFromPreemption) {
+  change(90, To::thread);
+  start(100);
+  suspend(110);
+  wake(120);
+  change(130, To::thread);
+  suspend(140);
+  change(170, To::thread);
+  change(180, To::others);
+  change(190, To::thread);
+  end(200);
+  start(300);
+  end(310);
+  run();
+  ASSERT_TRUE(seen.instances.at(0).suspended);
+  EXPECT_EQ(seen.instances[0].suspended->times, 2);
+  EXPECT_EQ(seen.instances[0].suspended->time, std::chrono::microseconds(40));
+  EXPECT_TRUE(seen.instances[0].suspended->by_scheduler);
+  ASSERT_TRUE(seen.instances.at(1).suspended);
+  EXPECT_EQ(seen.instances[1].suspended->times, 0);
+  EXPECT_EQ(interpreter.database().totals().suspension_source(), "sched_switch");
 }
 
 TEST_F(Switches, AThreadThatTellsItsOwnTimeIsBelieved) {

@@ -127,7 +127,8 @@ class Scenario final : public events::EventStream {
   }
 
   Subscription subscription(Program& program, std::uint64_t node, const std::string& topic,
-                            const std::string& symbol = "Node::on_message()") {
+                            const std::string& symbol = "Node::on_message()",
+                            std::uint64_t queue_depth = 5) {
     const Subscription made{program.handle(), program.handle(), program.handle()};
     const std::uint64_t object = program.handle();
     add(program, tracepoints::RmwSubscriptionInit{.rmw_subscription_handle = made.rmw_handle,
@@ -136,7 +137,7 @@ class Scenario final : public events::EventStream {
                                                   .node_handle = node,
                                                   .rmw_subscription_handle = made.rmw_handle,
                                                   .topic_name = topic,
-                                                  .queue_depth = 5});
+                                                  .queue_depth = queue_depth});
     add(program, tracepoints::RclcppSubscriptionInit{.subscription_handle = made.handle,
                                                      .subscription = object});
     add(program, tracepoints::RclcppSubscriptionCallbackAdded{.subscription = object,
@@ -260,6 +261,14 @@ class Scenario final : public events::EventStream {
                                       .taken = taken});
   }
 
+  /// The same, where the message came through shared memory.
+  void take_from_memory(const Program& program, const Subscription& subscription,
+                        std::int64_t stamp) {
+    add(program, tracepoints::ShareTake{.rmw_subscription_handle = subscription.rmw_handle,
+                                        .source_timestamp = stamp});
+    take(program, subscription, stamp);
+  }
+
   /// Takes a message and runs the callback, from now for `length` µs, publishing at its end.
   void handle(const Program& program, const Subscription& subscription, std::int64_t stamp,
               std::int64_t length, std::optional<std::pair<Publisher, std::int64_t>> output = {}) {
@@ -307,7 +316,18 @@ class Scenario final : public events::EventStream {
   Position position() const override { return {}; }
   std::map<std::string, std::uint64_t> counts() const override { return counts_; }
 
-  Scenario() { inputs_.push_back({"scenario", 0, "0"}); }
+  Scenario() {
+    inputs_.push_back({"scenario", 0, "0"});
+    threads_.look_ahead([this] {
+      events::Threads::LastEvents last;
+      for (const events::Event& event : batch_.events) {
+        const events::Process& process = threads_[threads_[event.thread].process];
+        last.note({process.host, process.id, 0}, event.time);
+      }
+      return last;
+    });
+  }
+  void no_look_ahead() { threads_.look_ahead({}); }
   events::StreamLosses& lose() { return losses_; }
   void rewind() { was_read_ = false; }
 

@@ -86,7 +86,7 @@ TEST(Summary, ListsWhatTheTraceTells) {
                              "tracetools": "8.2.2"}])"));
   EXPECT_EQ(document["nodes"][0]["name"], "/ns/n");
   EXPECT_EQ(document["topics"], json::parse(R"([{"name": "/t", "publishers": 1,
-      "subscriptions": 1, "publications": 3, "takes": 3}])"));
+      "subscriptions": 1, "publications": 3, "takes": 3, "left_out": 0}])"));
   EXPECT_EQ(document["timers"], json::parse(R"([{"node": "/ns/n", "period": 5000000,
       "callback": "/ns/n:timer-5ms"}])"));
   const json& callbacks = document["callbacks"];
@@ -101,7 +101,7 @@ TEST(Summary, ListsWhatTheTraceTells) {
                             "p99": 30000, "max": 30000})"));
   EXPECT_EQ(document["executors"],
             json::parse(R"([{"id": "proc", "kind": "single_threaded", "process": "proc",
-                             "pid": 17, "threads": [17],
+                             "pid": 17, "threads": [17], "scheduling": [null],
                              "callbacks": ["/ns/n:/t", "/ns/n:timer-5ms"]}])"));
   EXPECT_EQ(document["warnings"], json::array());
 }
@@ -166,7 +166,7 @@ TEST(Summary, SaysWhatIsMissing) {
       document["warnings"],
       (json{"stream ros2_0: ends in the middle of a packet",
             "12 events and 0 packets were lost while recording: chains may be cut and counts too "
-            "low; record with larger buffers or fewer events",
+            "low; record with larger buffers (--buffer) or fewer events (--exclude)",
             "1 events speak of objects whose creation is not in the trace, shown as "
             "unknown(handle): start recording before the programs",
             "0 callback starts and 1 callback ends have no partner"}));

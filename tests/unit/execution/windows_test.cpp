@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <optional>
 
 namespace takt::execution {
 namespace {
@@ -11,8 +12,8 @@ namespace {
 class CheckedThread {
  public:
   /// The first of a ready set.
-  CheckedThread& wait(WindowPlace place) { return add(place, true); }
-  CheckedThread& then(WindowPlace place) { return add(place, false); }
+  CheckedThread& wait(std::optional<WindowPlace> place) { return add(place, true); }
+  CheckedThread& then(std::optional<WindowPlace> place) { return add(place, false); }
   /// A callback that ran all the time since, because the others ran within it.
   CheckedThread& enclose(WindowPlace place) {
     CallbackInstance instance = next(false);
@@ -38,7 +39,7 @@ class CheckedThread {
     instance.first_after_wait = first;
     return instance;
   }
-  CheckedThread& add(WindowPlace place, bool first) {
+  CheckedThread& add(std::optional<WindowPlace> place, bool first) {
     check_.add(next(first), place);
     return *this;
   }
@@ -80,6 +81,13 @@ TEST(WindowCheck, BlocksComeInAnyOrderButAsAWhole) {
   EXPECT_EQ(CheckedThread().wait(other).then(other).then(one).contradicting(), 0U);
   EXPECT_EQ(CheckedThread().wait(one).then(other).then(other).contradicting(), 0U);
   EXPECT_EQ(CheckedThread().wait(one).then(other).then(one).contradicting(), 1U);
+}
+
+/// A model may lack callbacks that a recording has.
+TEST(WindowCheck, AReadySetMayBeginWithACallbackWithoutAPlace) {
+  const CheckedThread thread = CheckedThread().wait(rank_2).wait({}).then(rank_1).then(rank_2);
+  EXPECT_EQ(thread.windows(), 1U);
+  EXPECT_EQ(thread.contradicting(), 0U);
 }
 
 /// Executors of events have no ready sets.

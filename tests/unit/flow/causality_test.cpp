@@ -107,6 +107,27 @@ class TwoInputs : public testing::Test {
     return found;
   }
 
+  /// Callbacks hand the messages of /a at 1, 5 and 6 to threads, which publish at 2 and 8.
+  json hand_over(std::int64_t second) {
+    const Program one = scenario.worker(program, 90);
+    const Program other = scenario.worker(program, second);
+    scenario.add(program, EventType::message_link_partial_sync, {}, {},
+                 {{on_a.handle}, {c.handle}});
+    const auto send = [&](const Program& worker, std::int64_t at) {
+      scenario.now = 1000 * at;
+      scenario.publish(worker, c, 5000 + at);
+      scenario.handle(after, on_c, 5000 + at, 0);
+    };
+    receive(a, on_a, 1);
+    send(one, 2);
+    receive(a, on_a, 5);
+    receive(a, on_a, 6);
+    send(other, 8);
+    json document = follow(scenario, declared_only());
+    EXPECT_THAT(links(document, "/a"), ElementsAre(std::pair(2, 1), std::pair(8, 6)));
+    return document;
+  }
+
   /// Fact 23.
   void periodic() {
     for (std::int64_t time = 0, last_a = 0, last_b = 0; time <= 32; ++time) {
@@ -153,6 +174,33 @@ TEST_F(TwoInputs, Fact22And23APeriodicTimerUsesTheNewestOfEachInput) {
   EXPECT_THAT(paths(document), ElementsAre("/merger:timer-8ms > /sink:/c",
                                            "? > /merger:/a > /merger:timer-8ms > /sink:/c",
                                            "? > /merger:/b > /merger:timer-8ms > /sink:/c"));
+}
+
+TEST_F(TwoInputs, OfANodeThatPublishesInStartUpAloneAreJudgedByThat) {
+  for (std::int64_t i = 0; i < 20; ++i) {
+    receive(a, on_a, 20 * i + 1);
+    receive(b, on_b, 20 * i + 2, true);
+    receive(b, on_b, 20 * i + 11);
+    receive(a, on_a, 20 * i + 12, true);
+  }
+  scenario.now += 2'000'000;
+  scenario.look(outside);
+  EXPECT_EQ(links(follow(scenario), "/a").size(), 40);
+}
+
+TEST_F(TwoInputs, WhatIsHandedToAThreadIsKnownIfNothingElseIsLeft) {
+  const json flow = hand_over(90)["flows"].at(0);
+  EXPECT_EQ(flow["uncertain"], 1);  // the message at 8: of that at 5, or at 6
+  EXPECT_EQ(flow["max"], 2'000'000);
+  EXPECT_EQ(flow["at_most"]["min"], 1'000'000);
+  EXPECT_EQ(flow["at_most"]["max"], 3'000'000);
+}
+
+/// One of them may be slow.
+TEST_F(TwoInputs, WhatIsHandedToSeveralThreadsIsNotKnown) {
+  const json flow = hand_over(91)["flows"].at(0);
+  EXPECT_EQ(flow["uncertain"], 2);
+  EXPECT_EQ(flow["at_most"], nullptr);
 }
 
 TEST_F(TwoInputs, AStoredMessageWaitsForTheTimer) {

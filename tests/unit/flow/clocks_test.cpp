@@ -2,8 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numbers>
 #include <random>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace takt::flow {
 namespace {
@@ -65,6 +71,146 @@ TEST_F(Clocks, OffsetAndDriftAreRecoveredWithinTheStatedUncertainty) {
     // Off by 120 µs in opposite directions at both ends of the minute, the line would turn by that.
     EXPECT_NEAR(clocks[1].drift, ppm * 1e-6, 2 * 120e3 / 60e9);
   }
+}
+
+/// How a clock may run, and how long messages may take.
+struct Course {
+  std::string name;
+  std::function<double(double)> offset;
+  ClockQuality quality;
+};
+
+double slewed(double time, double begin, double rate, double length) {
+  return rate * std::clamp(time - begin, 0.0, length);
+}
+
+std::vector<Course> courses() {
+  constexpr double second = 1e9;
+  constexpr double turn = 2 * std::numbers::pi;
+  const auto wander = [](double time) {  // its rate goes up and down by 1 ppm
+    return 1e6 + 20e-6 * time + 1e-6 * 20 * second / turn * std::sin(turn * time / (20 * second));
+  };
+  const auto ntp = [](double time) {  // another rate every 16 s
+    double offset = 3e6;
+    double begin = 0;
+    for (const double ppm : {5, -20, 12, 30, -7, -25, 3, 17}) {
+      offset += slewed(time, begin, ppm * 1e-6, 16 * second);
+      begin += 16 * second;
+    }
+    return offset;
+  };
+  return {
+      {"constant", [](double time) { return 5e9 + 80e-6 * time; }, ClockQuality::accurate},
+      {"wandering", wander, ClockQuality::accurate},
+      {"slewed by 500 ppm",
+       [](double time) {
+         return 1e6 + slewed(time, 30 * second, 500e-6, 4 * second) +
+                slewed(time, 70 * second, -500e-6, 4 * second);
+       },
+       ClockQuality::approximate},
+      {"slewed less and less",
+       [](double time) {
+         const double since = std::max(0.0, time - 30 * second);
+         return 1e6 + 2e6 * (1 - std::exp(-since / (5 * second)));
+       },
+       ClockQuality::approximate},
+      {"slewed by 10 ppm",
+       [](double time) { return 1e6 + slewed(time, 30 * second, 10e-6, 30 * second); },
+       ClockQuality::approximate},
+      {"kept by NTP", ntp, ClockQuality::approximate},
+      {"set forward",
+       [](double time) { return 1e6 + 20e-6 * time + (time > 45 * second ? 2e6 : 0); },
+       ClockQuality::approximate},
+      {"set back", [](double time) { return 1e6 + 20e-6 * time - (time > 45 * second ? 2e6 : 0); },
+       ClockQuality::approximate},
+  };
+}
+
+using Delay = std::function<double(std::mt19937_64&, bool, double)>;
+
+std::vector<std::pair<std::string, Delay>> delays() {
+  const auto more = [](std::mt19937_64& random, double mean) {
+    return std::exponential_distribution<double>(1 / mean)(random);
+  };
+  return {{"jitter",
+           [more](std::mt19937_64& random, bool, double) { return 1e3 + more(random, 200e3); }},
+          {"a long way",
+           [more](std::mt19937_64& random, bool, double) { return 50e3 + more(random, 100e3); }},
+          {"asymmetric",
+           [more](std::mt19937_64& random, bool forward, double) {
+             return forward ? 50e3 + more(random, 50e3) : 800e3 + more(random, 400e3);
+           }},
+          {"bursts", [more](std::mt19937_64& random, bool, double time) {
+             const bool is_busy = std::fmod(time, 20e9) < 6e9;
+             return 80e3 + (is_busy ? 3e6 + more(random, 2e6) : more(random, 60e3));
+           }}};
+}
+
+/// At most one percent of the true times are beyond the stated uncertainty, and where the rate is
+/// constant and messages can be fast, it is of the size of the errors.
+TEST_F(Clocks, TheStatedUncertaintyHoldsHoweverTheClockRuns) {
+  for (const double gap : {10e6, 100e6}) {
+    for (const Course& course : courses()) {
+      for (const auto& [delay_name, delay] : delays()) {
+        const std::string name = course.name + ", " + delay_name + ", " + std::to_string(gap);
+        estimator = {};
+        constexpr double end = 120e9;
+        const auto shown = [&course](double time) {
+          return Instant(Duration(std::llround(time + course.offset(time))));
+        };
+        const auto true_time = [](double time) { return Instant(Duration(std::llround(time))); };
+        std::uniform_real_distribution<double> pause(0.5, 1.5);
+        int number = 0;
+        for (double sent = 0; sent < end; sent += gap * pause(random)) {
+          const bool forward = number++ % 3 != 0;
+          const double received = sent + delay(random, forward, sent);
+          if (forward) {
+            estimator.add(HostIndex(0), true_time(sent), HostIndex(1), shown(received));
+          } else {
+            estimator.add(HostIndex(1), shown(sent), HostIndex(0), true_time(received));
+          }
+        }
+        const HostClock clock = estimator.estimate(2)[1];
+        std::vector<double> errors;
+        std::vector<double> stated;
+        int beyond = 0;
+        for (double time = 0.2e9; time < end - 0.5e9; time += 7.3e6) {
+          const Instant found = clock.to_reference(shown(time));
+          const auto uncertainty = clock.uncertainty_at(found);
+          ASSERT_TRUE(uncertainty) << name;
+          errors.push_back(std::abs(static_cast<double>((found - true_time(time)).count())));
+          stated.push_back(static_cast<double>(uncertainty->count()));
+          beyond += errors.back() > stated.back() + 2 ? 1 : 0;
+        }
+        EXPECT_LE(100 * beyond, static_cast<int>(errors.size())) << name;
+        if (delay_name == "jitter" && gap < 50e6) {
+          EXPECT_EQ(clock.quality, course.quality) << name;
+        }
+        std::ranges::sort(errors);
+        std::ranges::sort(stated);
+        if (course.name == "constant" && (delay_name == "jitter" || delay_name == "asymmetric")) {
+          EXPECT_LE(stated[stated.size() / 2], 3 * errors[errors.size() * 99 / 100]) << name;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Clocks, AClockThatIsSetAllTheTimeHasNoUncertainty) {
+  for (int i = 0; i < 1000; ++i) {
+    const double time = i * 1e7;
+    const double offset = i % 4 < 2 ? 0 : 1e9;
+    const Instant now(Duration(std::llround(time)));
+    const Instant other(Duration(std::llround(time + offset)));
+    if (i % 2 == 0) {
+      estimator.add(HostIndex(0), now, HostIndex(1), other);
+    } else {
+      estimator.add(HostIndex(1), other, HostIndex(0), now);
+    }
+  }
+  const HostClock clock = estimator.estimate(2)[1];
+  EXPECT_EQ(clock.quality, ClockQuality::incoherent);
+  EXPECT_FALSE(clock.uncertainty_at(Instant{}));
 }
 
 TEST_F(Clocks, HostsAreReachedAlongOthersAndTheUncertaintiesAddUp) {

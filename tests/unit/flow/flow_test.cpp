@@ -35,6 +35,51 @@ TEST_F(OneToOne, Fact19ATimerTwoTransportsAndOneDirectLink) {
   EXPECT_THAT(document["links"], IsEmpty());
 }
 
+TEST_F(OneToOne, AMessageInSharedMemoryIsInAStageOfItsOwn) {
+  for (const std::int64_t stamp : {1, 2}) {
+    scenario.now = stamp * 5'000;
+    scenario.run(source, timer, 100, std::pair(a, stamp));
+    scenario.now += 30;
+    scenario.take_from_memory(middle, on_a, stamp);
+    scenario.run(middle, on_a.callback, 200, std::pair(b, stamp));
+    scenario.now += 20;
+    scenario.handle(sink, on_b, stamp, 10);
+  }
+  const json flow = follow(scenario)["flows"][0];
+  EXPECT_EQ(flow["count"], 2);
+  EXPECT_EQ(flow["breakdown"]["in_shared_memory"], 30'000);
+  EXPECT_EQ(flow["breakdown"]["in_transport"], 20'000);
+}
+
+/// The middleware had the message, too, and its copy was thrown away.
+TEST_F(OneToOne, AMessageThatWentBothWaysWasWhereItWasTakenFrom) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  const std::uint64_t part[] = {1, a.rmw_handle};  // of the writer's GID
+  scenario.add(source, EventType::dds_write, {part[0], part[1], 1});
+  scenario.now += 10;
+  scenario.add(middle, EventType::dds_receive, {part[0], part[1], 1});
+  scenario.now += 20;
+  scenario.take_from_memory(middle, on_a, 1);
+  scenario.run(middle, on_a.callback, 200, std::pair(b, 1));
+  const json flow = follow(scenario)["flows"][0];
+  EXPECT_EQ(flow["breakdown"]["in_shared_memory"], 30'000);
+  EXPECT_EQ(flow["breakdown"]["in_transport"], 0);
+}
+
+/// What is announced of one subscription says nothing of another's message.
+TEST_F(OneToOne, OnlyTheAnnouncedSubscriptionTakesFromSharedMemory) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.now += 50;
+  scenario.add(middle, tracepoints::ShareTake{.rmw_subscription_handle = on_b.rmw_handle,
+                                              .source_timestamp = 1});
+  scenario.handle(middle, on_a, 1, 200, std::pair(b, 1));
+  const json flow = follow(scenario)["flows"][0];
+  EXPECT_EQ(flow["breakdown"]["in_shared_memory"], 0);
+  EXPECT_EQ(flow["breakdown"]["in_transport"], 50'000);
+}
+
 TEST_F(OneToOne, Fact33ThePartsOfAPathAddUpToItsLatency) {
   flow(5'000, 1);
   const json document = follow(scenario);  // which compares them for every flow of every test

@@ -49,7 +49,8 @@ class Join : public testing::Test {
     execution::run(scenario, *interpreter, {});
     history.emplace(store);
     const execution::Objects& objects = interpreter->database().objects();
-    causality.emplace(*history, objects, find_links(objects, {}, nullptr, Inference::off));
+    causality.emplace(*history, objects,
+                      find_links(*history, objects, {}, nullptr, Inference::off, nullptr).links);
     graph.emplace(*history, objects, *causality);
   }
   static InstanceId run(int number) { return static_cast<InstanceId>(number); }

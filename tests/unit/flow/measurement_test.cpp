@@ -86,6 +86,20 @@ INSTANTIATE_TEST_SUITE_P(FastDds, Way,
 INSTANTIATE_TEST_SUITE_P(Link, Way,
                          testing::Values(std::pair(EventType::link_send, EventType::link_receive)));
 
+TEST_F(TrivialChain, MessagesThroughSharedMemoryAreCounted) {
+  for (const std::int64_t stamp : {1, 2, 3}) {
+    scenario.now = stamp * 5000;
+    scenario.run(source, timer, 100, std::pair(a, stamp));
+    scenario.now += 50;
+    if (stamp == 1) scenario.take(middle, on_a, stamp);
+    if (stamp != 1) scenario.take_from_memory(middle, on_a, stamp);
+    scenario.run(middle, on_a.callback, 200);
+  }
+  const json edge = measure(scenario, parse(trivial))["edges"][0];
+  EXPECT_EQ(edge["count"], 3);
+  EXPECT_EQ(edge["by_shared_memory"], 2);
+}
+
 TEST_F(TrivialChain, LatencyIsFromTheTimersDueTimeToTheLastCompletion) {  // fact 19
   flow(10'020, 1);
   flow(15'000, 2);  // proves that the timer was due at 10 000, 15 000, …
@@ -186,6 +200,36 @@ TEST_F(TrivialChain, DelayIsSeenWhereTheMessageEndsAWait) {
   EXPECT_EQ(edge["delay"]["min"], 70'000);
 }
 
+/// The model knows one of the two timers. In its order timers come before subscriptions, and they
+/// did.
+TEST_F(TrivialChain, AReadySetMayBeginWithACallbackThatTheModelLacks) {
+  const std::uint64_t unknown = scenario.timer(middle, middle_node, std::chrono::milliseconds(7));
+  const std::uint64_t known = scenario.timer(middle, middle_node, std::chrono::milliseconds(5));
+  const model::Model model = parse(R"({"format": "takt/model", "version": 1,
+    "executors": [{"id": "e", "order": "by_node"}],
+    "callbacks": [
+      {"id": "timer", "node": "/sync_one_to_one", "executor": "e", "kind": "timer",
+       "execution_time": {"curve": [1]}, "activation": {"kind": "periodic", "period": 5000000}},
+      {"id": "relay", "node": "/sync_one_to_one", "executor": "e", "kind": "subscription",
+       "topic": "/topic_a", "execution_time": {"curve": [1]},
+       "activation": {"kind": "periodic", "period": 5000000}}]})");
+  const auto begin = [&](std::int64_t time) {
+    scenario.now = time;
+    scenario.wait(middle);
+    scenario.add(middle, EventType::rclcpp_executor_get_next_ready, {});
+  };
+  begin(1000);
+  scenario.handle(middle, on_a, 1, 100);
+  begin(2000);
+  scenario.run(middle, unknown, 100);
+  scenario.run(middle, known, 100);
+  begin(3000);
+  scenario.run(middle, known, 100);
+  scenario.handle(middle, on_a, 2, 100);
+  EXPECT_EQ(measure(scenario, model)["windows"],
+            json::parse(R"([{"executor": "e", "count": 1, "contradicting": 0}])"));
+}
+
 /// Two messages are sent, 300 and 700 µs before the wait for them ends.
 class LateMessages : public TrivialChain {
  protected:
@@ -255,6 +299,37 @@ TEST_F(TrivialChain, AnnouncedThreadsAndLossesAreInTheDocument) {
             json::parse(R"([{"id": "a", "policy": "deadline", "runtime": 2000, "deadline": 5000,
                              "period": 6000, "priority": 0, "cpu": -1}])"));
   EXPECT_EQ(document["losses"]["discarded"], 3);
+}
+
+TEST_F(TrivialChain, TheLongestWaitForAProcessorIsThatOfAReadyThread) {
+  const Program kernel = scenario.program(0, "h", "");
+  constexpr std::int32_t thread = 2;  // middle
+  const auto switch_to = [&](std::int32_t from, std::int64_t state, std::int32_t to,
+                             const std::string& name) {
+    scenario.add(kernel, tracepoints::SchedSwitch{.prev_comm = "prev",
+                                                  .prev_tid = from,
+                                                  .prev_prio = 120,
+                                                  .prev_state = state,
+                                                  .next_comm = name,
+                                                  .next_tid = to,
+                                                  .next_prio = 120});
+  };
+  constexpr std::int64_t ready = 0;
+  constexpr std::int64_t sleeping = 1;
+  flow(0, 1);
+  scenario.now += 10;
+  switch_to(thread, ready, 77, "backup");
+  scenario.now += 50;
+  switch_to(77, ready, thread, "relay");
+  scenario.now += 10;
+  switch_to(thread, sleeping, 78, "short");
+  scenario.now += 1000;  // it has nothing to do
+  scenario.add(kernel, tracepoints::SchedWakeup{.comm = "relay", .tid = thread, .prio = 120});
+  scenario.now += 20;
+  switch_to(78, ready, thread, "relay");
+  const json document = measure(scenario, parse(trivial));
+  EXPECT_EQ(document["processor_waits"],
+            json::parse(R"([{"executor": "b", "longest": 50000, "while_ran": "backup"}])"));
 }
 
 TEST(Measurement, ChainsOfTwoHostsDoNotDependOnTheirClocks) {  // fact 17
@@ -387,8 +462,9 @@ const char* const sampled = R"({"format": "takt/model", "version": 1,
             {"from": "control", "to": "act", "topic": "/command"}],
   "chains": [{"id": "all", "callbacks": ["sense", "keep", "control", "act"]}]})";
 
-/// A timer reads the newest message that came since it ran last; older ones go no further.
-TEST(Measurement, ChainsGoThroughTimersThatSample) {
+/// Measures the chain of a run in which a controller reads what a sensor sent, with a goal of a
+/// kind.
+json measure_sampled(const std::string& kind) {
   Scenario scenario;
   Program program = scenario.program(1);
   const auto node_s = scenario.node(program, "s");
@@ -417,11 +493,48 @@ TEST(Measurement, ChainsGoThroughTimersThatSample) {
   run_control(28);  // reads nothing new
   run_sensor(30);
   run_control(45);
-  const json chain = measure(scenario, parse(sampled))["chains"][0];
-  EXPECT_EQ(chain["count"], 2);
+  json model = json::parse(sampled);
+  model["chains"][0]["kind"] = kind;
+  return measure(scenario, parse(model.dump()))["chains"][0];
+}
+
+/// A timer reads the newest message that came since it ran last; older ones go no further.
+TEST(Measurement, ChainsGoThroughTimersThatSample) {
+  const json chain = measure_sampled("latency");
+  EXPECT_EQ(chain["samples"], (json{5'250'000, 15'250'000}));
   EXPECT_EQ(chain["incomplete"], 1);
-  EXPECT_EQ(chain["min"], 5'250'000);
-  EXPECT_EQ(chain["max"], 15'250'000);
+}
+
+/// What happened just after the sensor ran at 10 ms is read at 20 ms and leads to the output at
+/// 25.25 ms; what happened just after 20 ms to that at 45.25 ms.
+TEST(Measurement, ReactionsCountFromWhenAnInputMayHaveBeenMissed) {
+  const json chain = measure_sampled("reaction");
+  EXPECT_EQ(chain["samples"], (json{15'250'000, 25'250'000}));
+}
+
+/// The output at 28.25 ms is still based on what was read at 20 ms.
+TEST(Measurement, DataAgesUntilItIsReplaced) {
+  const json chain = measure_sampled("age");
+  EXPECT_EQ(chain["samples"], (json{5'250'000, 8'250'000, 15'250'000}));
+  EXPECT_EQ(chain["incomplete"], 1) << "what was read at 10 ms";
+}
+
+/// A message that leads to an output answers those before it, which led to none. Activations that
+/// send nothing onward are no inputs.
+TEST_F(TrivialChain, ReactionsToMessagesCountFromEachThatLeadsOn) {
+  json model = json::parse(trivial);
+  model["chains"][1]["kind"] = "reaction";
+  flow(10'000, 1);
+  flow(15'000, 2, false);
+  flow(20'000, 3, false);
+  flow(25'000, 4);
+  scenario.now = 30'000;
+  scenario.run(source, timer, 100, std::pair(a, 5));
+  scenario.handle(middle, on_a, 5, 200);
+  flow(35'000, 6);
+  const json chain = measure(scenario, parse(model.dump()))["chains"][1];
+  // Each message to the relay counts as come 30 µs after its publication; it ends 280 µs later.
+  EXPECT_EQ(chain["samples"], (json{230'000, 10'230'000, 5'230'000, 230'000, 230'000}));
 }
 
 /// A timer runs while the window fills with later instances, and ends when it has no room for it.

@@ -126,5 +126,35 @@ TEST_F(Preemption, Fact37ALateTimerIsAttributedToTheWaitForAProcessor) {
               ElementsAre("running 1000", "waiting_for_timer 9000", "preempted 7800 backup"));
 }
 
+TEST_F(Preemption, AMessageWaitsBehindTheRunAroundAnotherThatHasEnded) {
+  const auto on_b = scenario.subscription(program, node, "/b");
+  const auto on_d = scenario.subscription(program, node, "/d");
+  auto b = scenario.publisher(outside, sources, "/b");
+  auto d = scenario.publisher(outside, sources, "/d");
+  scenario.now = 1000;
+  scenario.publish(outside, b, 1);
+  scenario.take(program, on_b, 1);
+  scenario.start(program, on_b.callback);  // it spins the executor
+  scenario.now += 100;
+  scenario.publish(outside, d, 7);
+  scenario.take(program, on_d, 7);
+  scenario.start(program, on_d.callback);
+  scenario.now += 100;
+  scenario.end(program, on_d.callback);
+  scenario.now += 100;
+  scenario.publish(outside, a, 2);
+  scenario.now += 500;
+  scenario.end(program, on_b.callback);
+  scenario.now += 10;
+  scenario.take(program, on_a, 2);
+  scenario.start(program, on_a.callback);
+  scenario.now += 10;
+  scenario.publish(program, c, 3);
+  scenario.end(program, on_a.callback);
+  scenario.handle(outside, on_c, 3, 1);
+  EXPECT_THAT(parts(follow(scenario, between("/a", "/c"))),
+              ElementsAre("waiting_in_executor 500", "waiting_in_executor 10", "running 10"));
+}
+
 }  // namespace
 }  // namespace takt::flow

@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "takt/goals/goals.hpp"
+#include "takt/model/names.hpp"
 
 namespace takt::goals {
 namespace {
@@ -19,6 +21,7 @@ std::string fault(std::string_view text) {
 TEST(ParseGoals, ReadsTheFileOfTheContract) {
   const auto parsed = parse(
       "period: 4s                # how often budgets are recomputed\n"
+      "tolerance: 2.5\n"
       "chains:                   # first = most important\n"
       "  - name: pilot\n"
       "    from: /scan\n"
@@ -29,6 +32,7 @@ TEST(ParseGoals, ReadsTheFileOfTheContract) {
   ASSERT_TRUE(parsed) << parsed.error().message;
   const auto& [goals, warnings] = *parsed;
   EXPECT_EQ(goals.period, 4s);
+  EXPECT_EQ(goals.tolerance, 2.5);
   ASSERT_EQ(goals.chains.size(), 2);
   EXPECT_EQ(goals.chains[0].name, "pilot");
   EXPECT_EQ(goals.chains[0].from, "/scan");
@@ -58,6 +62,20 @@ TEST(ParseGoals, TimesHaveUnits) {
   }
 }
 
+TEST(ParseGoals, AGoalIsAboutLatencyReactionOrAge) {
+  const auto kind = [](const std::string& text) -> std::string {
+    const auto parsed = parse("chains: [{from: a, to: b, latency: 1s" + text + "}]", "g");
+    return parsed ? std::string(model::to_string(parsed->goals.chains[0].kind))
+                  : parsed.error().message;
+  };
+  EXPECT_EQ(kind(""), "latency");
+  for (const char* known : {"latency", "reaction", "age"}) {
+    EXPECT_EQ(kind(std::string(", kind: ") + known), known);
+  }
+  EXPECT_EQ(kind(", kind: delay"),
+            "g: chains[0].kind: \"delay\" is no kind of goal; write latency, reaction, age");
+}
+
 TEST(ParseGoals, AnEstimatorIsANode) {
   const auto node = [](const std::string& text) {
     const auto parsed =
@@ -83,6 +101,12 @@ TEST(ParseGoals, AWrongFileIsOneLineThatNamesThePlace) {
                   "{name: x, from: b, to: c, latency: 1s}]"),
             "goals.yaml: chains[1].name: another chain is called \"x\" too");
   EXPECT_EQ(fault("chains: []"), "goals.yaml: chains: lists no goal");
+  for (const auto* written : {"-1", "nan", "inf", "5 %", "1001", ""}) {
+    EXPECT_EQ(
+        fault(fmt::format("tolerance: '{}'\nchains: [{{from: a, to: b, latency: 1s}}]", written)),
+        fmt::format("goals.yaml: tolerance: \"{}\" is no number of percent from 0 to 1000",
+                    written));
+  }
   EXPECT_EQ(fault("period: 6s"),
             "goals.yaml: chains: missing; list the goals, the most important first");
   EXPECT_EQ(fault(""), "goals.yaml: document: must be an object, is null");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "takt/model/json.hpp"
+#include "takt/time/time.hpp"
 
 namespace takt::hops {
 namespace {
@@ -30,7 +31,7 @@ model::Model two_hosts() {
       {"from": "plan", "to": "act", "topic": "/go", "link": "wire", "priority": 3,
        "message_size": 250, "delay": 7, "messages": 1, "instances": 2},
       {"from": "plan", "to": "logger", "topic": "/go", "link": "wire", "priority": 3,
-       "message_size": 250, "messages": 1, "instances": 2},
+       "message_size": 250, "delay": 3, "messages": 1, "instances": 2},
       {"from": "camera", "to": "act", "topic": "/image", "link": "wire", "message_size": 1000},
       {"from": "act", "to": "report", "triggered_by": ["plan"]}],
     "joins": [{"callback": "act", "inputs": ["plan", "camera"]}],
@@ -62,11 +63,24 @@ TEST(Hops, StandInEdgesChainsJoinsAndTriggerSets) {
   const model::Edge& report = linked.model.edges.back();
   EXPECT_THAT(ids(linked, *report.triggered_by), ElementsAre(go));
   ASSERT_EQ(linked.model.edges.size(), 7U);
-  // The share is drawn where the message is sent, the delay comes behind the link.
+  // The share is drawn where the message is sent.
   EXPECT_EQ(linked.model.edges[1].messages, 1);
-  EXPECT_EQ(linked.model.edges[1].delay, Duration{0});
   EXPECT_EQ(linked.model.edges[2].messages, std::nullopt);
-  EXPECT_EQ(linked.model.edges[2].delay, Duration{7});
+}
+
+/// What two callbacks receive passes the part before the link once: it is no longer than the
+/// shorter delay. Before and behind the link, each message is delayed for no more than its edge
+/// says.
+TEST(Hops, DelaysPassBeforeTheLinkOrBehindIt) {
+  const auto delays = [](const BeforeLink& before) {
+    const ModelWithHops linked = with_hops(two_hosts(), before);
+    std::vector<std::int64_t> found;
+    for (const std::size_t e : {1U, 2U, 3U}) found.push_back(linked.model.edges[e].delay.count());
+    return found;
+  };
+  EXPECT_THAT(delays(all_before_link), ElementsAre(3, 4, 0));
+  EXPECT_THAT(delays([](Duration most) { return most - Duration{2}; }), ElementsAre(1, 6, 2));
+  EXPECT_THAT(delays([](Duration) { return Duration{0}; }), ElementsAre(0, 7, 3));
 }
 
 TEST(Hops, AModelWithoutEdgesOverLinksHasNone) {

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// The links of a recording, in words: "a + b" for a join, "a ~ timer" for what a timer samples.
-std::vector<std::string> links_of(Scenario& scenario) {
+std::vector<std::string> links_of(Scenario& scenario, const Declarations* declarations = nullptr) {
   Evidence evidence;
   execution::Interpreter interpreter(scenario.threads());
   interpreter.add(evidence);
@@ -25,13 +25,14 @@ std::vector<std::string> links_of(Scenario& scenario) {
   const execution::Objects& objects = interpreter.database().objects();
   const auto ids = execution::callback_ids(objects);
   std::vector<std::string> found;
-  for (const Link& link : inferred_links(evidence, objects, {})) {
+  for (const Link& link : all_links(evidence, objects, declarations).links) {
     std::string text;
     for (const ObservedCallbackIndex input : link.inputs) {
       text += (text.empty() ? "" : " + ") + ids[input.value()];
     }
     if (link.reader) text += " ~ " + ids[link.reader->value()];
     if (link.matches_stamps) text += " by stamps";
+    if (!link.last_is_of_set) text += ", of any age";
     found.push_back(text);
   }
   return found;
@@ -138,6 +139,88 @@ TEST_F(Fused, AreCallbacksOfMessageFiltersWheneverTheyPublish) {
     arrive(left, i % 3 != 0);
   }
   EXPECT_THAT(links_of(scenario), ElementsAre("/fusion:/left + /fusion:/right by stamps"));
+}
+
+const std::string filter_of_cpp = "message_filters::Subscriber<Message>::subscribe()::{lambda()#1}";
+
+/// ApproximateTime in C++ makes a set when a later message comes.
+TEST_F(Fused, ASetOfAFilterOfCppMayBeWithoutTheMessageThatCameLast) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  const auto right = scenario.subscription(program, node, "/right", filter_of_cpp);
+  for (int i = 0; i < 20; ++i) {
+    arrive(left, false);
+    arrive(right, true);
+  }
+  EXPECT_THAT(links_of(scenario),
+              ElementsAre("/fusion:/left + /fusion:/right by stamps, of any age"));
+}
+
+/// What was made before the recording is of nobody knows which language.
+TEST_F(Fused, ADeclaredSetIsWithTheMessageThatCameLastWhereItsPolicyOrLanguageIsKnown) {
+  using enum Declarations::Join::Kind;
+  struct Case {
+    std::string symbol;
+    Declarations::Join::Kind kind;
+    bool is_with_last;
+  };
+  int number = 0;
+  for (const auto& [symbol, kind, is_with_last] :
+       {Case{"", approximate_time, false}, Case{"", exact_time, true},
+        Case{filter_of_cpp, approximate_time, false}, Case{filter_of_cpp, exact_time, true},
+        Case{"message_filters.Subscriber.callback", approximate_time, true}}) {
+    Scenario made;
+    Program fusing = made.program(1);
+    const std::uint64_t fused = made.node(fusing, "fusion");
+    const auto out = made.publisher(fusing, fused, "/out");
+    const auto left = made.subscription(fusing, fused, "/left", symbol);
+    const auto right = made.subscription(fusing, fused, "/right", symbol);
+    for (std::int64_t i = 1; i <= 20; ++i) {
+      made.now += 1'000;
+      made.handle(fusing, left, 2 * i, 300);
+      made.now += 1'000;
+      made.handle(fusing, right, 2 * i + 1, 300, std::pair(out, 2 * i + 1));
+    }
+    Declarations declarations;
+    declarations.joins.push_back({{"/fusion:/left", "/fusion:/right"}, kind});
+    const std::string age = is_with_last ? "" : ", of any age";
+    EXPECT_THAT(links_of(made, &declarations),
+                ElementsAre("/fusion:/left + /fusion:/right by stamps" + age))
+        << number;
+    ++number;
+  }
+}
+
+/// It may be one of several inputs whose others were not seen, so its message is not known either.
+TEST_F(Fused, AFilterOfCppThatFitsNoJoinIsNotKnownEither) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  for (int i = 0; i < 20; ++i) {
+    arrive(left, i % 2 == 0);
+  }
+  EXPECT_THAT(links_of(scenario), ElementsAre("/fusion:/left by stamps, of any age"));
+}
+
+/// Sets that are more than its messages use them again: that is LatestTime, or no filter of sets.
+TEST_F(Fused, AFilterThatMakesMoreSetsThanItHasMessagesUsesTheNewest) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  const auto right = scenario.subscription(program, node, "/right", filter_of_cpp);
+  for (int i = 0; i < 40; ++i) {
+    arrive(left, true);
+    if (i % 4 == 0) arrive(right, true);
+  }
+  EXPECT_THAT(links_of(scenario), IsEmpty());
+}
+
+/// LatestTime as message_filters documents it: the input of the highest rate at that time alone
+/// completes sets, each with the newest message of the other.
+TEST_F(Fused, AFilterThatUsesMessagesAgainAndNotAtEachMessageUsesTheNewest) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  const auto right = scenario.subscription(program, node, "/right", filter_of_cpp);
+  for (int i = 0; i < 80; ++i) {
+    arrive(left, true);
+    if (i % 4 == 0) arrive(right, i % 8 == 0);
+  }
+  EXPECT_THAT(links_of(scenario), testing::UnorderedElementsAre("/fusion:/left ~ /fusion:/right",
+                                                                "/fusion:/right ~ /fusion:/left"));
 }
 
 }  // namespace

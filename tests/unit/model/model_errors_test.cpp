@@ -75,6 +75,11 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"/links/0/chunk_bytes", "0", "links[0].chunk_bytes: must be at least 1"},
         Mistake{"/executors/2", R"({"id": "wire"})",
                 "links[0].id: \"wire\" is an executor; give the link a name of its own"},
+        Mistake{"/edges/0/transport", "\"shared_memory\"",
+                "edges[0].transport: \"shared_memory\" stays on one machine, and a link leads to "
+                "another; leave one out"},
+        Mistake{"/edges/0/transport", "\"pigeon\"",
+                "edges[0].transport: \"pigeon\" is none of shared_memory"},
         Mistake{"/edges/0/link", "\"air\"", "edges[0].link: there is no link \"air\""},
         Mistake{"/callbacks/1/executor", "\"e0\"",
                 "edges[0].link: \"c0\" and \"c1\" run on one executor, so no link is between "
@@ -214,6 +219,16 @@ INSTANTIATE_TEST_SUITE_P(
                 R"({"kind":"reservation","budget":2,"period":5,"deadline":6})",
                 "executors[0].supply.deadline: 6 ns is longer than the period of 5 ns; a "
                 "reservation needs budget <= deadline <= period"},
+        Mistake{"/executors/0/supply", R"({"kind":"fixed_priority"})",
+                "executors[0].supply.priority: missing; the thread's priority of SCHED_FIFO"},
+        Mistake{"/executors/0/supply", R"({"kind":"fixed_priority","priority":0})",
+                "executors[0].supply.priority: must be at least 1"},
+        Mistake{"/executors/0/supply", R"({"kind":"fixed_priority","priority":100})",
+                "executors[0].supply.priority: must be at most 99"},
+        Mistake{"/executors/0/supply",
+                R"({"kind":"fixed_priority","priority":1,"withheld":5,"withheld_period":5})",
+                "executors[0].supply.withheld: 5 ns of every 5 ns leave nothing; it is less than "
+                "withheld_period"},
         Mistake{"/executors/0/supply", R"({"kind":"reservation","budget":2})",
                 "executors[0].supply.period: missing; how often the budget is supplied"},
         Mistake{"/executors/0/supply", R"({"kind":"slots","cycle":10,"slots":[]})",

@@ -260,7 +260,7 @@ class Messages : public Pipeline {
   std::vector<Instant> times;
   PromptThreads prompt;
 
-  void take(const std::vector<std::int64_t>& delays) {
+  void take(const std::vector<std::int64_t>& delays, bool from_memory = false) {
     for (const std::int64_t delay : delays) {
       scenario.now += 10'000;
       times.emplace_back(std::chrono::microseconds(scenario.now));
@@ -269,10 +269,34 @@ class Messages : public Pipeline {
       scenario.run(first, timer, 0, std::pair(raw, delay));
       scenario.now += delay;
       scenario.add(second, EventType::rclcpp_executor_get_next_ready, {});
-      scenario.handle(second, on_raw, delay, 200);
+      if (from_memory) scenario.take_from_memory(second, on_raw, delay);
+      if (!from_memory) scenario.take(second, on_raw, delay);
+      scenario.run(second, on_raw.callback, 200);
     }
   }
 };
+
+/// The first ones come by the middleware, until both ends share the topic.
+TEST_F(Messages, ThroughSharedMemoryHaveTheDelaysSinceTheFirstOfThem) {
+  take({7'000, 900});
+  take({40, 60}, true);
+  const Model model = model_of(scenario);
+  EXPECT_EQ(model.edges.at(0).transport, model::Transport::shared_memory);
+  EXPECT_EQ(model.edges.at(0).delay, std::chrono::microseconds(60));
+}
+
+TEST_F(Messages, ByTheMiddlewareAfterwardsCountAsWell) {
+  take({40, 60}, true);
+  take({900});
+  const Model model = model_of(scenario);
+  EXPECT_EQ(model.edges.at(0).transport, model::Transport::shared_memory);
+  EXPECT_EQ(model.edges.at(0).delay, std::chrono::microseconds(900));
+}
+
+TEST_F(Messages, ByTheMiddlewareAloneHaveNoTransportOfTheirOwn) {
+  take({40, 60});
+  EXPECT_EQ(model_of(scenario).edges.at(0).transport, std::nullopt);
+}
 
 class Delays : public Messages {
  protected:
@@ -742,8 +766,7 @@ TEST(Synthesizer, NothingThatRanIsAnError) {
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().message,
             "scenario: no callback ran in it; record rclcpp or Takt programs with the ros2 events, "
-            "longer than their start-up, and start rclpy programs with 'takt record -- COMMAND', "
-            "as probes do not see their callbacks");
+            "longer than their start-up, and start rclpy programs with 'takt record -- COMMAND'");
 }
 
 TEST(Synthesizer, UnknownCallbacksKeepTheirTimeButGetNoName) {
@@ -763,6 +786,9 @@ TEST(Synthesizer, UnknownCallbacksKeepTheirTimeButGetNoName) {
 /// Two timers feed a node that publishes.
 class Fusion : public testing::Test {
  protected:
+  explicit Fusion(std::uint64_t depth = 5) : depth_of_b(depth) {}
+
+  std::uint64_t depth_of_b;
   Scenario scenario;
   Program program = scenario.program(1);
   std::uint64_t left = scenario.node(program, "left");
@@ -775,7 +801,8 @@ class Fusion : public testing::Test {
   std::uint64_t timer_a = scenario.timer(program, left, std::chrono::milliseconds(10));
   std::uint64_t timer_b = scenario.timer(program, right, std::chrono::milliseconds(10));
   test::Subscription on_a = scenario.subscription(program, fusion, "/a");
-  test::Subscription on_b = scenario.subscription(program, fusion, "/b");
+  test::Subscription on_b =
+      scenario.subscription(program, fusion, "/b", "Node::on_message()", depth_of_b);
   test::Subscription on_out = scenario.subscription(program, sink, "/out");
   std::int64_t stamp = 0;
 
@@ -788,6 +815,19 @@ class Fusion : public testing::Test {
     if (publishes) {
       scenario.handle(program, on_out, stamp, 1);
     }
+  }
+
+  /// How many messages wait at most for the callback that the inputs are in the model.
+  std::optional<std::int64_t> depth_of_fused() {
+    scenario.add(program, EventType::message_link_partial_sync, {}, {},
+                 {{on_a.handle, on_b.handle}, {out.handle}});
+    for (int i = 0; i < 10; ++i) {
+      arrive(true, 300, false);
+      arrive(false, 500, true);
+    }
+    const Model model = model_of(scenario);
+    EXPECT_EQ(model[model.joins.at(0).callback].id, "/fusion:/a+/b");
+    return model[model.joins.at(0).callback].queue_depth;
   }
 
   /// Options that declare the node's subscriptions as a join, and a chain through it.
@@ -963,6 +1003,25 @@ TEST_F(Fusion, OfEveryMessageIsInferred) {
   EXPECT_EQ(model.joins[0].kind, model::JoinKind::and_);
 }
 
+struct FusionWithADeepInput : Fusion {
+  FusionWithADeepInput() : Fusion(8) {}
+};
+struct FusionWithAShallowInput : Fusion {
+  FusionWithAShallowInput() : Fusion(1) {}
+};
+/// With "keep all", whose depth is 0.
+struct FusionWithAnUnboundedInput : Fusion {
+  FusionWithAnUnboundedInput() : Fusion(0) {}
+};
+
+TEST_F(FusionWithADeepInput, KeepsAsManyMessagesAsThat) { EXPECT_EQ(depth_of_fused(), 8); }
+
+TEST_F(FusionWithAShallowInput, KeepsAsManyMessagesAsTheOther) { EXPECT_EQ(depth_of_fused(), 5); }
+
+TEST_F(FusionWithAnUnboundedInput, KeepsAnyNumberOfMessages) {
+  EXPECT_EQ(depth_of_fused(), std::nullopt);
+}
+
 TEST_F(Fusion, IsTheLinkThatTheProgramDeclares) {
   scenario.add(program, EventType::message_link_partial_sync, {}, {},
                {{on_a.handle, on_b.handle}, {out.handle}});
@@ -1004,7 +1063,12 @@ TEST(DeclaredSets, CostAtMostTheLongestTime) {
   for (std::size_t i = 0; i < 4; ++i) link.inputs.emplace_back(i);
   objects.input_links.push_back(link);
   DeclaredSets sets;
-  for (const ObservedCallbackIndex input : link.inputs) sets.add(objects, input, longest_time);
+  for (const ObservedCallbackIndex input : link.inputs) {
+    execution::CallbackInstance longest;
+    longest.callback = input;
+    longest.cpu_time = longest_time;
+    sets.add(objects, longest);
+  }
   const auto* const cost = sets.cost({link.inputs.begin(), link.inputs.end()});
   ASSERT_NE(cost, nullptr);
   EXPECT_EQ(cost->values().front(), longest_time);

@@ -200,7 +200,7 @@ TEST_F(Viewed, SaysWhenARunWasPreemptedAndByWhom) {
   EXPECT_EQ(by_kind[2], 15'000);
 
   // The worst instance in a sentence, made of the phrases that the page has for all others.
-  ASSERT_EQ(index.at("phrases").size(), 9u);
+  ASSERT_EQ(index.at("phrases").size(), 10u);
   EXPECT_THAT(index.at("phrases")[1],
               ElementsAre("{own} waited for a processor", "{own} was preempted by {other}"));
   const std::string cause = index.at("chains")[0].at("cause");
@@ -291,6 +291,31 @@ TEST_F(Viewed, OnDiskAnswersWhatThePageHolds) {
   const json histogram = json::parse(document->histogram(0, 40));
   const auto counts = histogram.at("counts").get<std::vector<int>>();
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), 0), index.at("chains")[0].at("count"));
+
+  for (std::int64_t callback = 0; callback < 3; ++callback) {
+    std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+    for (std::size_t row = 0; row < spans.at("start").size(); ++row) {
+      if (spans.at("subject")[row] == callback) {
+        runs.emplace_back(spans.at("start")[row], spans.at("duration")[row]);
+      }
+    }
+    std::ranges::sort(runs);
+    const json series = json::parse(document->series(callback, 7));
+    const auto most = [&](const char* name) {
+      return std::ranges::max(series.at(name).get<std::vector<std::int64_t>>());
+    };
+    std::int64_t longest = -1;
+    std::int64_t farthest = -1;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      longest = std::max(longest, runs[i].second);
+      if (i > 0) farthest = std::max(farthest, runs[i].first - runs[i - 1].first);
+    }
+    const auto each = series.at("counts").get<std::vector<std::size_t>>();
+    EXPECT_EQ(std::accumulate(each.begin(), each.end(), std::size_t{0}), runs.size());
+    EXPECT_EQ(series.at("from"), runs.empty() ? 0 : runs.front().first);
+    EXPECT_EQ(most("longest"), longest);
+    EXPECT_EQ(most("farthest"), farthest);
+  }
 
   // The flow of a relay's run: the timer before it, the sink after it.
   const auto relay = static_cast<std::int64_t>(std::ranges::find(messages.at("fate"), 0) -
@@ -463,8 +488,8 @@ TEST_F(Viewed, LeavesOutInstancesOfChainsThatTakeMoreRoomThanAllElse) {
   const std::vector<execution::InstanceId> path(1000, execution::InstanceId(1));
   for (std::size_t i = 0; i < 200; ++i) {
     for (std::size_t chain = 0; chain < model.chains.size(); ++chain) {
-      all.add({chain, {}, {}, path});
-      some.add({chain, {}, {}, path});
+      all.add({chain, {}, {}, {}, path});
+      some.add({chain, {}, {}, {}, path});
     }
   }
   EXPECT_EQ(all.chains().size(), 200 * 21u);

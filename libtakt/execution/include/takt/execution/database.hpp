@@ -1,14 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "takt/base/grow.hpp"
 #include "takt/events/threads.hpp"
 #include "takt/execution/anomalies.hpp"
 #include "takt/execution/instances.hpp"
 #include "takt/execution/message_index.hpp"
 #include "takt/execution/objects.hpp"
+#include "takt/execution/schedule.hpp"
 #include "takt/execution/thread_class.hpp"
 
 namespace takt::execution {
@@ -39,6 +43,29 @@ class Database {
   [[nodiscard]] const std::vector<ThreadHistory>& thread_histories() const {
     return thread_histories_;
   }
+  /// Messages that were sent before their reader was made, by its callback.
+  struct LateReader {
+    std::uint64_t messages = 0;
+    /// The longest time from the sending to the making of the reader.
+    Duration longest{};
+  };
+  [[nodiscard]] const std::map<ObservedCallbackIndex, LateReader>& late_readers() const {
+    return late_readers_;
+  }
+  /// Calls of services that have not been answered. Some are left out if there are very many.
+  struct Calls {
+    std::uint64_t count = 0;
+    Instant first = Instant::max();
+  };
+  [[nodiscard]] std::map<ClientIndex, Calls> unanswered() const;
+  /// The time of the newest event of the host of a process. Hosts have clocks of their own.
+  [[nodiscard]] Instant newest_event(ProcessIndex process) const {
+    return value_at(newest_events_, threads_[process].host);
+  }
+  /// Threads whose callbacks overlap: they belong to several processes with the same number.
+  [[nodiscard]] const std::vector<ThreadIndex>& mixed_threads() const { return mixed_threads_; }
+  /// How a thread is scheduled. What switches alone show is there after Interpreter::finish().
+  [[nodiscard]] Schedule schedule(ThreadIndex thread) const;
   /// Instances that were still running at the end. Empty before Interpreter::finish().
   [[nodiscard]] const std::vector<CallbackInstance>& open_instances() const {
     return open_instances_;
@@ -54,8 +81,16 @@ class Database {
   MessageIndex messages_;
   std::optional<Instant> steady_since_;
   std::vector<CallbackInstance> open_instances_;
+  std::map<ObservedCallbackIndex, LateReader> late_readers_;
+  /// When requests were sent that have no response yet, by client and number.
+  std::map<std::pair<ClientIndex, std::int64_t>, Instant> awaited_;
+  std::vector<Instant> newest_events_;  // by host
   std::vector<ExecutorActivity> executor_activity_;
   std::vector<ThreadHistory> thread_histories_;
+  std::vector<ThreadIndex> mixed_threads_;
+  /// What the recorder said of threads, by host and number (takt's thread_scheduling).
+  std::map<std::pair<HostIndex, std::int64_t>, Schedule> schedules_;
+  std::vector<Schedule> observed_schedules_;  // by thread, at the end
 };
 
 }  // namespace takt::execution

@@ -44,6 +44,17 @@ struct Publication {
   bool repeats_intra_process = false;
 };
 
+/// How a thread, or an instance on it, suspended itself: it gave up its processor, to sleep or to
+/// wait for something.
+struct Suspended {
+  std::int64_t times = 0;
+  /// From giving up the processor to being ready to run again.
+  Duration time{};
+  /// By the scheduler's events. Else it is the time without processor time, less that for which
+  /// the thread was ready to run, if that was recorded.
+  bool by_scheduler = false;
+};
+
 /// One run of a callback.
 struct CallbackInstance {
   InstanceId id = InstanceId::none;
@@ -57,6 +68,9 @@ struct CallbackInstance {
   /// by sched_switch).
   std::optional<Duration> cpu_time;
   bool by_scheduler = false;
+  /// By the scheduler's events, else by the thread's clock and number of waits
+  /// (takt:thread_cpu_time). None: nothing recorded tells it from preemption.
+  std::optional<Suspended> suspended;
   /// The time that the thread spent since its previous instance ended, without waiting.
   std::optional<Duration> overhead;
   /// The part of `overhead` before the executor's first event, if that is not processor time. The
@@ -66,20 +80,44 @@ struct CallbackInstance {
   /// No event names the callback: the instance began when it took its message and ended when its
   /// executor spoke up again (responses in rclcpp, parts of actions).
   bool is_unannounced = false;
+  /// The same, but its executor signalled its beginning and its end (rclpy).
+  bool is_signalled = false;
   /// When the thread took the message, and the message's publication if that is in the trace.
   std::optional<Instant> taken;
   PublicationId source = PublicationId::none;
+  /// The message was sent before the subscription was made, which was then (latched topics).
+  std::optional<Instant> reader_since;
   /// The executor had kept the message until it chose this instance.
   bool was_chosen = false;
+  /// The message came through shared memory, not by the middleware.
+  bool by_memory = false;
+  /// The timer that it is an instance of. The callback has another timer later, if that ended and
+  /// came back.
+  std::optional<TimerIndex> timer;
+  /// When its timer expired, if its executor keeps expiries and says so (takt:callback_release).
+  std::optional<Instant> expired;
   /// The executor's last wait on this thread before the instance, and whether this instance is the
   /// first since then. The first instance was activated by something that was there when the wait
   /// ended.
   std::optional<Instant> wait_begin;
   std::optional<Instant> wait_end;
   bool first_after_wait = false;
+  /// The thread's last wait that was a sleep: what was due when it began would have ended it.
+  std::optional<Instant> slept_from;
+  std::optional<Instant> slept_until;
+  /// When the thread began the third last of its waits before the instance. What is ready then has
+  /// run by the second last.
+  std::optional<Instant> earlier_wait;
 
   /// Processor time if known, else the time from start to end.
   [[nodiscard]] Duration execution_time() const { return cpu_time.value_or(end - start); }
+
+  /// When the message came that was sent before its reader was there, as far as is known: not
+  /// before the reader was made, nor before a sleep ended that the message would have ended.
+  [[nodiscard]] std::optional<Instant> late_arrival() const {
+    if (!reader_since || !taken) return std::nullopt;
+    return std::min(std::max(*reader_since, slept_until.value_or(*reader_since)), *taken);
+  }
 };
 
 /// Instances that ended, how many of them with processor time, and how many of those have it from
@@ -88,17 +126,31 @@ struct Totals {
   std::uint64_t instances = 0;
   std::uint64_t with_cpu_time = 0;
   std::uint64_t by_scheduler = 0;
+  /// Those of which it is known how they suspended themselves, and how many of those by the
+  /// scheduler's events.
+  std::uint64_t with_suspension = 0;
+  std::uint64_t with_suspension_by_scheduler = 0;
 
   void add(const CallbackInstance& instance) {
     ++instances;
     with_cpu_time += instance.cpu_time ? 1u : 0u;
     by_scheduler += instance.cpu_time && instance.by_scheduler ? 1u : 0u;
+    with_suspension += instance.suspended ? 1u : 0u;
+    with_suspension_by_scheduler +=
+        instance.suspended && instance.suspended->by_scheduler ? 1u : 0u;
   }
   /// The source of execution times, as documents name it.
   [[nodiscard]] std::string_view source() const {
     if (with_cpu_time == 0) return "wall_time";
     if (by_scheduler == instances) return "sched_switch";
     return with_cpu_time == instances && by_scheduler == 0 ? "thread_cpu_time" : "mixed";
+  }
+  /// The grounds on which suspensions are known, as documents name them.
+  [[nodiscard]] std::string_view suspension_source() const {
+    if (with_suspension == 0) return "unknown";
+    if (with_suspension < instances) return "mixed";
+    if (with_suspension_by_scheduler == 0) return "thread_waits";
+    return with_suspension_by_scheduler == instances ? "sched_switch" : "mixed";
   }
 };
 
@@ -152,6 +204,24 @@ struct Take {
   Instant time;
   /// The message's publication, if that is in the trace.
   PublicationId source = PublicationId::none;
+};
+
+/// A message that a program took itself instead of having a callback run for it: in the callback of
+/// a timer, for example, or on a thread that waits for messages.
+struct Read {
+  /// Numbered like an instance: it stands where the run of the subscription's callback would.
+  InstanceId id = InstanceId::none;
+  /// The subscription's callback, which did not run.
+  ObservedCallbackIndex callback;
+  ThreadIndex thread;
+  Instant time;
+  /// The message's publication, if that is in the trace.
+  PublicationId source = PublicationId::none;
+  /// The instance that took it, on the same thread, and the callback of that instance.
+  InstanceId reader = InstanceId::none;
+  ObservedCallbackIndex reader_callback;
+  /// It came through shared memory.
+  bool by_memory = false;
 };
 
 /// A message as Fast DDS knows it: its writer and its source timestamp (message-flow 1.5a).

@@ -14,8 +14,10 @@
 #include "takt/execution/occurrence.hpp"
 #include "takt/execution/publication_tracker.hpp"
 #include "takt/execution/run_clocks.hpp"
+#include "takt/execution/signalled_runs.hpp"
 #include "takt/execution/take_tracker.hpp"
 #include "takt/execution/thread_tracker.hpp"
+#include "takt/execution/timed_publications.hpp"
 
 namespace takt::execution {
 
@@ -33,6 +35,9 @@ class Interpreter {
   /// Adds an observer, which outlives the interpreter, before the first event.
   void add(Observer& observer) { observers_.push_back(&observer); }
 
+  /// CLOCK_REALTIME less the times of the events (EventStream::epoch_offset).
+  void set_epoch(Duration offset) { timed_.set_epoch(offset); }
+
   void consume(const events::Batch& batch);
   /// The next event; its texts and lists are in the batch.
   void consume(const events::Event& event, const events::Batch& batch);
@@ -48,7 +53,13 @@ class Interpreter {
   void on(const Occurrence&, const Fields&) {}
   template <tracepoints::Initialisation Fields>
   void on(const Occurrence& at, const Fields& object);
+  void on(const Occurrence& at, const tracepoints::RclTimerInit& timer);
   void on(const Occurrence& at, const tracepoints::RclLifecycleTransition& change);
+  void on(const Occurrence& at, const tracepoints::UnrecordedProcess& found);
+  void on(const Occurrence& at, const tracepoints::Selection& pattern);
+  void on(const Occurrence& at, const tracepoints::ThreadScheduling& scheduling);
+  void on(const Occurrence& at, const tracepoints::PageFaultUser& fault);
+  void on(const Occurrence& at, const tracepoints::Foreign& event);
   void on(const Occurrence& at, const tracepoints::CallbackStart& start);
   void on(const Occurrence& at, const tracepoints::CallbackEnd& end);
   void on(const Occurrence& at, const tracepoints::ThreadCpuTime& cpu);
@@ -63,7 +74,7 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::MessageChosen& chosen);
   void on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork& wait);
   void on(const Occurrence& at, const tracepoints::RclcppExecutorGetNextReady&);
-  void on(const Occurrence& at, const tracepoints::RclcppExecutorExecute&);
+  void on(const Occurrence& at, const tracepoints::RclcppExecutorExecute& execute);
   void on(const Occurrence& at, const tracepoints::RclcppPublish& publish);
   void on(const Occurrence& at, const tracepoints::RclPublish& publish);
   void on(const Occurrence& at, const tracepoints::RmwPublish& publish);
@@ -72,8 +83,10 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::DdsReceive& receive);
   void on(const Occurrence& at, const tracepoints::LinkSend& send);
   void on(const Occurrence& at, const tracepoints::LinkReceive& receive);
+  void on(const Occurrence& at, const tracepoints::RclCall& call);
   void on(const Occurrence& at, const tracepoints::SchedSwitch& change);
   void on(const Occurrence& at, const tracepoints::SchedWakeup& wakeup);
+  void on(const Occurrence& at, const tracepoints::ShareTake& message);
   void on(const Occurrence& at, const tracepoints::RmwTake& take);
   void on(const Occurrence& at, const tracepoints::RmwSendRequest& request);
   void on(const Occurrence& at, const tracepoints::RmwTakeRequest& take);
@@ -85,7 +98,7 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferClear& clear);
 
   void watch_start_up(Instant now);
-  void publish(std::optional<Publication> publication);
+  void publish(const Occurrence& at, std::optional<Publication> publication);
   void take(const Received* received);
   /// A request or response that is sent.
   [[nodiscard]] static Publication call(const Occurrence& at, Publication::Kind kind,
@@ -100,6 +113,14 @@ class Interpreter {
   void link_late(const MessageIndex::Key& key, PublicationId id);
   /// Gives an instance the message that its thread took.
   void activate(CallbackInstance& instance, const Callback& callback);
+  /// Notes if its message was sent before its subscription was made.
+  void note_late_reader(CallbackInstance& instance, const Callback& callback);
+  /// Tells that the callback which made a timer that fires once activated it thereby.
+  PublicationId trigger(ObservedCallbackIndex timer, const Identities::Life& life);
+  /// Notes an expiry of a timer whose executor runs an instance for each, in their order.
+  void note_expiry(const Release& release);
+  /// Gives the instance of a timer its expiry or, if it fires once, what activated it.
+  void activate_timer(CallbackInstance& instance);
   /// A thread took a message whose callback no event will name.
   void start_unannounced(const Occurrence& at, ObservedCallbackIndex callback);
   /// Ends, at `time`, the instance that no event names: the executor has emitted an event.
@@ -107,16 +128,35 @@ class Interpreter {
   /// The same when an executor without events of its own takes a message: it has chosen what runs
   /// next. Nobody knows the time of the end, so the instance's last known activity is taken.
   void end_before_take(ThreadIndex thread);
+  /// Ends the run that rclpy's executor has signalled on the thread, as it goes on to something
+  /// else; the run is dropped if nothing shows when it ended.
+  void leave_signalled(ThreadIndex thread);
+  /// The executor of the thread has called the timer or taken the message of this callback, which
+  /// runs if its executor signals it or, `unannounced`, if nothing else shows what it does.
+  void choose(const Occurrence& at, ObservedCallbackIndex callback, bool unannounced);
+  /// Whether callbacks of the process run unseen, so that nobody knows what a thread does.
+  [[nodiscard]] bool hides_callbacks(ProcessIndex process) const;
+  /// Finds out what the callback that starts is for, if no event said so when it was made.
+  void adopt(const Occurrence& at, const tracepoints::CallbackStart& start);
+  /// No callback handles the message that the thread took last: its program took it itself.
+  void settle_take(const Occurrence& at);
+  /// Before a thread publishes on a topic: if it serves no executor and took messages, the run
+  /// begins that used them.
+  void begin_taken(ThreadIndex thread, TopicIndex topic);
+  void tell_read(const Received& received, ThreadIndex thread, InstanceId reader,
+                 ObservedCallbackIndex reader_callback);
   void ended(const CallbackInstance& instance);
   /// Calls ended() if there is an instance.
   void ended_if(const CallbackInstance* instance);
   /// Gives the publication the instance that runs on its thread. If that is the instance of an
   /// event source and ends with the publication, returns it.
-  const CallbackInstance* enclose(Publication& publication);
+  const CallbackInstance* enclose(const Occurrence& at, Publication& publication);
   void announce(PublicationId id);
 
   /// Gives the instance that begins or ends now its processor time by the scheduler's events.
   void update_run_time(const Occurrence& at);
+  /// How the thread has suspended itself, by the scheduler's events; none: there are none.
+  std::optional<CallbackTracker::Waits> waits(ThreadIndex thread);
 
   /// Calls a function of every observer.
   template <typename... Parameters, typename... Arguments>
@@ -141,10 +181,21 @@ class Interpreter {
   ThreadTracker threads_;
   RunClocks run_clocks_;
   PublicationTracker publications_;
+  TimedPublications timed_;
   TakeTracker takes_;
+  SignalledRuns signalled_;
+  /// By process: it tells what its executors and callbacks do.
+  std::vector<char> names_callbacks_;
+  /// By thread: the timer, subscription or service that rclcpp's executor runs now; 0: not said.
+  std::vector<std::uint64_t> executing_;
   std::vector<InProcess> in_process_;  // by thread
+  /// By thread that serves no executor: the newest message of each subscription that it has taken
+  /// since it published last, in the order in which it took them.
+  std::vector<std::vector<Received>> unused_takes_;
   /// By waitable: the triggers whose instances have not started yet, oldest first.
   std::vector<std::deque<PublicationId>> triggers_;
+  /// By callback of a timer: the expiries whose instances have not started yet, oldest first.
+  std::vector<std::deque<Instant>> expiries_;
   /// The latest requests that instances have handled, held as publications of their responses.
   MessageIndex served_{std::size_t{1} << 14};
 };

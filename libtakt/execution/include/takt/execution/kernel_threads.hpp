@@ -10,6 +10,11 @@
 
 namespace takt::execution {
 
+/// Whether a thread that the scheduler took off its processor in this state (sched_switch,
+/// prev_state) is ready to run on, rather than waiting for something. Bits above the lowest eight
+/// say why it was preempted.
+[[nodiscard]] constexpr bool is_ready(std::int64_t state) { return (state & 0xff) == 0; }
+
 /// Finds threads by their numbers in the kernel, as the scheduler's events name them.
 class KernelThreads {
  public:

@@ -10,9 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "takt/base/grow.hpp"
 #include "takt/events/fields.hpp"
 #include "takt/execution/anomalies.hpp"
 #include "takt/execution/handle_map.hpp"
+#include "takt/execution/identities.hpp"
 #include "takt/execution/objects.hpp"
 #include "takt/execution/occurrence.hpp"
 
@@ -22,8 +24,11 @@ namespace takt::execution {
 /// object, in no guaranteed order: parts wait under their handles until the others appear.
 class ObjectTracker {
  public:
-  ObjectTracker(Objects& objects, Anomalies& anomalies)
-      : objects_(objects), anomalies_(anomalies) {}
+  ObjectTracker(Objects& objects, const events::Threads& threads, Anomalies& anomalies)
+      : objects_(objects), anomalies_(anomalies), identities_(objects, threads) {}
+
+  /// Objects are made by this instance from now on; null: by none.
+  void note_maker(const CallbackInstance* instance) { identities_.note_maker(instance); }
 
   /// One handler for each event that describes an object; the others change nothing.
   void on(const Occurrence& at, const tracepoints::RclInit& context);
@@ -55,8 +60,11 @@ class ObjectTracker {
   void note(ProcessIndex process, ClientLibrary library);
   void on(const Occurrence& at, const tracepoints::ExecutorInit& executor);
   void on(const Occurrence& at, const tracepoints::CallbackInit& callback);
+  void on(const Occurrence& at, const tracepoints::UnrecordedProcess& found);
+  void on(const Occurrence& at, const tracepoints::Selection& pattern);
   void on(const Occurrence& at, const tracepoints::ObjectsRecovered& recovered);
   /// Completes objects whose parts came in an unusual order.
+  /// `now`: the newest event of a process's host.
   void finish();
 
   [[nodiscard]] const Objects& objects() const { return objects_; }
@@ -85,14 +93,26 @@ class ObjectTracker {
   /// within actions do not.
   [[nodiscard]] bool announces_callback(SubscriptionIndex subscription) const;
   [[nodiscard]] bool announces_callback(ServiceIndex service) const;
-  /// Gives the callback to the client whose response it handles, if no event has said what it is
-  /// for.
-  void adopt(ProcessIndex process, Handle callback, ClientIndex client);
+  /// Says that the callback is the one of a client, timer, subscription or service, if no event has
+  /// said what it is for.
+  void adopt(ProcessIndex process, Handle callback, ObservedCallbackIndex owner);
+  /// The callback of the timer, subscription or service with this handle.
+  [[nodiscard]] std::optional<ObservedCallbackIndex> executed(ProcessIndex process,
+                                                              Handle handle) const;
+  /// Whether objects of the process are older than the recording and were found in its memory.
+  [[nodiscard]] bool is_recovered(ProcessIndex process) const {
+    return value_at(recovered_, process) != 0;
+  }
   /// Adds an event source that no event has described, and makes its callback.
   ObservedCallbackIndex add_event_source(EventSource source);
   /// The callback that a run-time event names; one of unknown kind is made if no event described
   /// it.
   ObservedCallbackIndex callback(ProcessIndex process, Handle handle);
+  /// The callback as which this one goes on, which runs now for the first time, or itself.
+  ObservedCallbackIndex settle(ObservedCallbackIndex callback, const std::string& symbol);
+  [[nodiscard]] Identities& identities() { return identities_; }
+  /// The topic on which a timer that fires once is activated, made if new.
+  TopicIndex triggers(ObservedCallbackIndex timer);
 
  private:
   /// An endpoint of the middleware, and the rcl object that stands on it.
@@ -121,18 +141,23 @@ class ObjectTracker {
   template <typename Index>
   void identify(Endpoint<Index>& endpoint, const Gid& gid);
   ObservedCallbackIndex add_callback(Callback callback);
+  /// The same for an object at this address.
+  ObservedCallbackIndex add_callback(const Occurrence& at, Handle handle, Callback callback);
   std::optional<ObservedCallbackIndex> resolve(ProcessIndex process, const CallbackHandle& handle);
-  /// The callback of a timer that runs this function: that of the timer before it, if it goes on.
-  ObservedCallbackIndex continued(TimerIndex timer, const std::string& symbol);
+  /// Gives the object of a callback to a former one, which goes on with it.
+  void go_on(ObservedCallbackIndex former, ObservedCallbackIndex callback);
+  /// All that belongs to a node belongs to a former one, which goes on in its place.
+  void go_on(NodeIndex former, NodeIndex node);
   void own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner, Handle owner_handle);
   void name(ObservedCallbackIndex callback, Handle handle, const std::string& symbol);
   /// The callback that an initialisation event names, if events before it said what it is for.
-  std::optional<ObservedCallbackIndex> known_callback(ProcessIndex process, Handle handle);
+  std::optional<ObservedCallbackIndex> known_callback(const Occurrence& at, Handle handle);
   void add_link(MessageLink::Kind kind, ProcessIndex process, std::span<const Handle> subscriptions,
                 std::span<const Handle> publishers);
 
   Objects& objects_;
   Anomalies& anomalies_;
+  Identities identities_;
   std::unordered_map<std::string, TopicIndex> topic_of_;
   HandleMap<NodeIndex> nodes_;
   HandleMap<PublisherIndex> publishers_;
@@ -153,6 +178,7 @@ class ObjectTracker {
   HandleMap<Handle> buffer_owners_;
   HandleMap<Handle> buffer_readers_;
   HandleMap<CallbackHandle> callback_handles_;
+  std::vector<char> recovered_;  // by process
   /// By node: the objects that named it before an event described it.
   HandleMap<std::vector<NodeOf>> unplaced_;
 };

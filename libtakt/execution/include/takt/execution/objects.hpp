@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "takt/base/index.hpp"
+#include "takt/base/selection.hpp"
 #include "takt/events/fields.hpp"
 #include "takt/events/threads.hpp"
 #include "takt/time/time.hpp"
@@ -43,6 +44,8 @@ struct Node {
   std::string name;
   std::string name_space;
   Instant since;
+  /// The node that goes on in this one's place, see Callback::continues.
+  std::optional<NodeIndex> continues{};
 
   /// "/robot/planner".
   [[nodiscard]] std::string full_name() const {
@@ -78,13 +81,8 @@ struct Timer {
   Handle handle = 0;
   Duration period{};
   std::optional<NodeIndex> node{};
-  /// One callback of all timers that a node makes one after the other for the same function, at the
-  /// same address: one-shot timers, for example.
   ObservedCallbackIndex callback;
   Instant since;
-  /// The timer that was at this address before, if it had the same period and this one's callback
-  /// did not run yet.
-  std::optional<TimerIndex> former{};
 };
 
 struct Service {
@@ -168,6 +166,8 @@ enum class CallbackKind { timer, subscription, service, client, waitable, event_
 /// The function that runs for a timer, subscription, service, client or waitable, or the work of an
 /// event source. Its kind is unknown if the creation of its owner was not recorded. A subscription
 /// has one callback even where rclcpp made two (one for messages of its own process).
+///
+/// What has ended and came back has one callback, whose owner is the newest (identities.hpp).
 struct Callback {
   CallbackKind kind = CallbackKind::unknown;
   ProcessIndex process{};
@@ -181,6 +181,11 @@ struct Callback {
   Handle handle = 0;
   /// Name of the C++ function, empty if not recorded.
   std::string symbol{};
+  /// The callback that goes on in this one's place; this one has no instances.
+  std::optional<ObservedCallbackIndex> continues{};
+  /// A timer that other callbacks make for each of its runs, to fire once: the topic, without a
+  /// name, on which what makes it activates it.
+  std::optional<TopicIndex> triggers{};
 };
 
 /// A thread that spins an executor, as it introduced itself (takt:executor_init).
@@ -219,6 +224,13 @@ struct Recovery {
   std::string unknown;
 };
 
+/// A process with ROS 2 that the recorder did not record, or not from its beginning
+/// (takt:unrecorded_process).
+struct Unrecorded {
+  ProcessIndex process;
+  std::string why;
+};
+
 struct Objects {
   std::vector<std::string> topics;
   std::vector<Node> nodes;
@@ -238,10 +250,17 @@ struct Objects {
   std::vector<Callback> callbacks;
   std::vector<ExecutorThread> executor_threads;
   std::vector<Recovery> recoveries;
+  std::vector<Unrecorded> unrecorded;
+  /// Says what was to be recorded (takt:selection). Only the objects of the rest are known.
+  Selection selection;
+  /// By process: how often it initialised ROS 2 (rcl_init).
+  std::vector<std::uint64_t> contexts;
   /// Version of tracetools that each process reported, by process; empty if none.
   std::vector<std::string> tracetools_versions;
   /// By process.
   std::vector<ClientLibrary> client_libraries;
+  /// By process: its executors signal the runs of callbacks that no event names.
+  std::vector<char> signals_runs;
   /// The last initialisation event.
   std::optional<Instant> initialised;
 
@@ -259,6 +278,9 @@ struct Objects {
   [[nodiscard]] std::optional<NodeIndex> node_of(const Callback& callback) const;
   /// Full name of the callback's node, "unknown" if that is not known.
   [[nodiscard]] std::string node_name(const Callback& callback) const;
+  /// Whether the events of an entity were left out of the recording because its user wanted it.
+  [[nodiscard]] bool is_left_out(const std::optional<NodeIndex>& node, TopicIndex topic) const;
+  [[nodiscard]] bool is_left_out(const Callback& callback) const;
   /// Topic of a subscription, name of a service or of a client's service.
   [[nodiscard]] std::optional<TopicIndex> topic_of(const Callback& callback) const;
 

@@ -21,10 +21,14 @@ namespace takt::execution {
                                                 const Database& database, const Pass& pass,
                                                 std::optional<Instant> steady_since);
 
+/// How a thread is scheduled: `policy`, `priority`, `cores` (null: not known) and `changes`; null
+/// if the recording does not show it.
+[[nodiscard]] nlohmann::ordered_json schedule_json(const Database& database, ThreadIndex thread);
+
 /// Counts by name of events that the trace lost and of those that did not fit together. "discarded"
 /// is always there, the others if they are not zero.
-[[nodiscard]] nlohmann::ordered_json losses(const events::StreamLosses& losses,
-                                            const Anomalies& anomalies);
+[[nodiscard]] nlohmann::ordered_json losses(const events::EventStream& source,
+                                            const Database& database);
 
 /// One line for each thing that a person should know before trusting what is derived from a trace.
 [[nodiscard]] std::vector<std::string> warnings(const events::EventStream& source,

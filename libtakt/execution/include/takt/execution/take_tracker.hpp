@@ -11,6 +11,7 @@
 #include "takt/execution/kept_messages.hpp"
 #include "takt/execution/message_index.hpp"
 #include "takt/execution/object_tracker.hpp"
+#include "takt/execution/timed_publications.hpp"
 
 namespace takt::execution {
 
@@ -27,6 +28,8 @@ struct Received {
   PublicationId unmatched = PublicationId::none;
   /// An executor kept the message and then chose it.
   bool was_chosen = false;
+  /// The message came through shared memory.
+  bool by_memory = false;
 };
 
 /// Follows messages from where they are received to the callback that handles them, and back to
@@ -40,14 +43,18 @@ class TakeTracker {
   static constexpr std::size_t max_slots_of_one = 1 << 16;
   static constexpr std::size_t max_slots = 1 << 20;
 
-  TakeTracker(const ObjectTracker& objects, const MessageIndex& messages, Anomalies& anomalies)
-      : objects_(objects), messages_(messages), anomalies_(anomalies) {}
+  TakeTracker(const ObjectTracker& objects, const MessageIndex& messages, TimedPublications& timed,
+              Anomalies& anomalies)
+      : objects_(objects), messages_(messages), timed_(timed), anomalies_(anomalies) {}
 
   /// The keys by which a request and its response are found: service, sequence number and client.
   static MessageIndex::Key request_key(TopicIndex service, const Gid& client,
                                        std::int64_t sequence_number);
   static MessageIndex::Key response_key(TopicIndex service, const Gid& client,
                                         std::int64_t sequence_number);
+
+  /// The message that the thread takes next from this subscription comes through shared memory.
+  void comes_by_memory(ThreadIndex thread, std::uint64_t rmw_subscription);
 
   /// With `await_publication`, a message that is not published yet is remembered, because the
   /// clocks of hosts differ. Returns what was received; null if the subscription is not known.
@@ -77,8 +84,14 @@ class TakeTracker {
 
   /// The message that the thread took or chose last, if no callback has claimed it; else null.
   [[nodiscard]] const Received* unclaimed(ThreadIndex thread) const;
+  /// Drops the message that the thread took, if there is one, and counts it as handled by nothing.
+  void abandon(ThreadIndex thread);
   /// Drops the message that the thread took: no event will name the callback that handles it.
   void forget(ThreadIndex thread) { pending(thread).active = false; }
+  /// The message that the thread took last, which no callback handles; none if one has claimed it.
+  std::optional<Received> release(ThreadIndex thread);
+  /// Whether the message that the thread took or chose last is for this callback.
+  [[nodiscard]] bool is_for(ThreadIndex thread, const Callback& callback) const;
   /// The message that the thread took or chose for the callback that starts now, if it did.
   std::optional<Received> claim(ThreadIndex thread, const Callback& callback);
 
@@ -92,6 +105,7 @@ class TakeTracker {
         return;
       }
       --anomalies_.takes_without_publication;
+      --anomalies_.unmatched_of_topic[key.topic.value()];
       take.cause = publication;
       if (take.instance != InstanceId::none) {
         function(take.instance);
@@ -118,14 +132,20 @@ class TakeTracker {
   /// Remembers a message that was taken at `time` and whose publication may be found later.
   PublicationId await(Instant time, const MessageIndex::Key& key);
   enum class Match { one, none, several };
-  /// Finds the publication that a message came from, first exactly, then with a timestamp that
-  /// differs by `tolerance`, and counts what does not match. Several matches name no publication.
-  std::pair<Match, PublicationId> match(const MessageIndex::Key& key, std::int64_t tolerance);
+  /// Finds the publication of a message by its source timestamp: exactly, else with one that
+  /// differs by 1 ns, else among the publications that have none.
+  MessageIndex::Matches find_message(const MessageIndex::Key& key);
+  /// Counts what does not match. Several matches name no publication.
+  std::pair<Match, PublicationId> judge(const MessageIndex::Key& key,
+                                        const MessageIndex::Matches& matches);
 
   const ObjectTracker& objects_;
   const MessageIndex& messages_;
+  TimedPublications& timed_;
   Anomalies& anomalies_;
   std::vector<Pending> pending_;
+  /// By thread, the subscription whose next message comes through shared memory; 0: none.
+  std::vector<std::uint64_t> by_memory_;
   KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
   std::size_t slots_ = 0;  // of all buffers

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/callback_tracker.hpp"
@@ -48,6 +49,9 @@ class ThreadTracker {
   const CallbackInstance* rate_stop(const Occurrence& at);
   /// The thread stands for something outside the model: the messages that it sends get no instance.
   void mark_outside(ThreadIndex thread) { state(thread).is_outside = true; }
+  [[nodiscard]] bool is_outside(ThreadIndex thread) { return state(thread).is_outside; }
+  /// The instance of a periodic thread's source that runs, and the source; none if none does.
+  std::optional<std::pair<InstanceId, ObservedCallbackIndex>> running(const Occurrence& at);
   /// For a thread that runs no callback and publishes. Gives the publication the instance that it
   /// belongs to, if there is one. Returns that instance if the publication ends it.
   const CallbackInstance* publish(ProcessIndex process, Publication& publication);

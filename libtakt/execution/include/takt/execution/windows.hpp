@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "takt/base/window_place.hpp"
@@ -12,8 +13,8 @@ namespace takt::execution {
 /// a ready set, with the places that they are said to have there.
 class WindowCheck {
  public:
-  /// The next instance that ended on the thread.
-  void add(const CallbackInstance& instance, WindowPlace place);
+  /// The next instance that ended on the thread. No place: any would do.
+  void add(const CallbackInstance& instance, std::optional<WindowPlace> place);
 
   /// Ready sets in which several callbacks ran, and those of them in another order.
   struct Counts {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -7,6 +9,7 @@
 
 #include "takt/execution/database.hpp"
 #include "takt/flow/history.hpp"
+#include "takt/links/declarations.hpp"
 #include "takt/links/evidence.hpp"
 #include "takt/links/link.hpp"
 #include "takt/model/model.hpp"
@@ -16,7 +19,7 @@ namespace takt::flow {
 /// How the messages that a node received led to those that it sent (message-flow 3.5).
 enum class LinkKind {
   direct,          ///< sent by the run that handled the message, on its thread
-  periodic_async,  ///< a timer's run used the newest message that was stored
+  periodic_async,  ///< a timer's run used the newest message that was stored, or that it took
   partial_sync,    ///< the run that completed a set of messages used those stored before
 };
 
@@ -31,11 +34,12 @@ enum class Inference { off, on };
 [[nodiscard]] std::vector<links::Link> known_links(const execution::Objects& objects,
                                                    const model::Model* model);
 
-/// The links of all nodes: those of known_links(), then inferred ones of the other nodes. All name
-/// their outputs.
-[[nodiscard]] std::vector<links::Link> find_links(const execution::Objects& objects,
-                                                  const links::Evidence& evidence,
-                                                  const model::Model* model, Inference inference);
+/// The links of all nodes: those of known_links(), then observed ones, then inferred ones of nodes
+/// without known ones; all as `declarations` (may be null) change them. All name their outputs.
+[[nodiscard]] links::Declared find_links(const History& history, const execution::Objects& objects,
+                                         const links::Evidence& evidence, const model::Model* model,
+                                         Inference inference,
+                                         const links::Declarations* declarations);
 
 /// Marks inferred links as ambiguous if several timers of a node could sample an input, as it is
 /// not known which of them do. Returns whether there were any.
@@ -46,6 +50,12 @@ struct Input {
   InstanceId run = InstanceId::none;
   LinkKind kind = LinkKind::direct;
   std::size_t link = 0;
+  /// Where the join matches stamps, or another thread got the message, `run` is the newest that can
+  /// have been used, and this the oldest; none if that is not known, or not whether the message was
+  /// used at all. Else both are the same.
+  InstanceId oldest = InstanceId::none;
+
+  [[nodiscard]] bool is_certain() const { return oldest == run; }
 };
 
 /// The causal links of a history.
@@ -55,6 +65,12 @@ class Causality {
             std::vector<links::Link> links);
 
   [[nodiscard]] const std::vector<links::Link>& links() const { return links_; }
+  /// Whether inputs may be uncertain.
+  [[nodiscard]] bool has_uncertain() const {
+    return !handed_.empty() || std::ranges::any_of(links_, [](const links::Link& link) {
+      return link.matches_stamps || (link.is_taken && link.grounds == links::Grounds::inferred);
+    });
+  }
   /// Replaces `inputs` by the runs that went into a message: first the run that sent it, if it is
   /// known, then the runs whose messages were stored for it. O(inputs · log runs).
   void inputs(PublicationId message, std::vector<Input>& inputs) const;
@@ -66,8 +82,13 @@ class Causality {
 
  private:
   void find_used(std::size_t link);
+  void find_range(std::size_t link);
+  void find_handed(std::size_t link);
   [[nodiscard]] bool binds_on_arrival(std::size_t link) const;
   void replay(std::size_t link, bool bound);
+  [[nodiscard]] LinkKind kind_of_use(execution::ObservedCallbackIndex reader) const;
+  void add_reads(const Message& message, const Run& sender, std::size_t link,
+                 std::vector<Input>& inputs) const;
   void add_stored(const Message& message, const Run& sender, std::size_t link,
                   std::vector<Input>& inputs) const;
 
@@ -80,8 +101,12 @@ class Causality {
   /// The runs that sent a link's output, in order of their starts.
   std::vector<std::vector<InstanceId>> firings_;
   /// The runs that each firing of a join used, one for each input; none for the input
-  /// that fired.
+  /// that fired. The newest that it can have used where the link matches stamps.
   std::vector<std::vector<InstanceId>> used_;
+  /// By link that matches stamps: the oldest runs that each firing can have used, like `used_`.
+  std::vector<std::vector<InstanceId>> oldest_;
+  /// What went into messages that threads sent to which callbacks hand theirs, by message.
+  std::map<PublicationId, std::vector<Input>> handed_;
   /// The same the other way round: runs whose messages were stored, in ascending order, with the
   /// positions of the firings that used them.
   std::vector<std::vector<std::pair<InstanceId, std::size_t>>> users_;

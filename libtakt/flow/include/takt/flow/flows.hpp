@@ -10,6 +10,7 @@
 #include "takt/execution/observer.hpp"
 #include "takt/flow/paths.hpp"
 #include "takt/flow/store.hpp"
+#include "takt/links/declarations.hpp"
 #include "takt/links/evidence.hpp"
 #include "takt/links/link.hpp"
 
@@ -30,6 +31,8 @@ struct FlowOptions {
   const model::Model* model = nullptr;
   /// Whether the model's joins are used for nodes whose programs declared no links.
   bool joins_of_model = true;
+  /// What people say of the links within nodes.
+  std::optional<links::Declarations> links{};
   /// How many rows are kept at once: runs, messages, and times that threads were off their
   /// processors. Flows that reach back over more than half of them are cut, and counted.
   std::uint64_t window = std::uint64_t{1} << 23;
@@ -46,6 +49,7 @@ class FlowTracker final : public execution::Observer {
   void on_publication(const execution::Database& database,
                       const execution::Publication& publication) override;
   void on_take(const execution::Database& database, const execution::Take& take) override;
+  void on_read(const execution::Database& database, const execution::Read& read) override;
   void on_dds_write(const execution::Database& database, const execution::DdsMessage& message,
                     Instant time) override;
   void on_dds_receive(const execution::Database& database, const execution::DdsMessage& message,
@@ -65,6 +69,8 @@ class FlowTracker final : public execution::Observer {
   /// Complete after finish().
   [[nodiscard]] const PathCollector& collected() const { return collector_; }
   [[nodiscard]] const std::vector<links::Link>& links() const { return links_; }
+  /// A line for each declaration that has no effect.
+  [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const ThreadStates& states() const { return states_; }
   /// Runs of which no flow was followed: they ended when those of their part of the recording had
@@ -80,6 +86,8 @@ class FlowTracker final : public execution::Observer {
     std::vector<std::uint64_t> times_off;  // ThreadStates::counts()
   };
 
+  [[nodiscard]] bool is_made_of_messages(const execution::Objects& objects,
+                                         execution::ObservedCallbackIndex callback) const;
   /// Follows the flows of what is older and forgets it, if the window is full.
   void make_room(const execution::Database& database);
   [[nodiscard]] Result<void> evaluate(const execution::Database& database, std::uint64_t end);
@@ -90,6 +98,7 @@ class FlowTracker final : public execution::Observer {
   PathCollector collector_;
   links::Evidence evidence_;
   std::vector<links::Link> links_;
+  std::vector<std::string> lines_;
   std::vector<HostClock> clocks_;
   std::uint64_t next_ = 1;
   /// The moments since the oldest row at which another part of the window was full.

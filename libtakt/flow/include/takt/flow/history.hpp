@@ -19,7 +19,6 @@ class History {
   /// In order of their starts.
   [[nodiscard]] std::span<const InstanceId> runs_of(
       execution::ObservedCallbackIndex callback) const;
-  [[nodiscard]] std::span<const InstanceId> runs_on(execution::ThreadIndex thread) const;
   /// In the order in which they were sent.
   [[nodiscard]] std::span<const PublicationId> messages_of(
       execution::PublisherIndex publisher) const;
@@ -33,8 +32,8 @@ class History {
   /// The last run of a callback that had ended by then. O(log runs).
   [[nodiscard]] std::optional<InstanceId> last_ended(execution::ObservedCallbackIndex callback,
                                                      Instant by) const;
-  /// The runs of a thread that overlap [begin, end), in order of their starts. O(log runs +
-  /// result).
+  /// The runs of a thread that overlap [begin, end), in order of their starts, without those within
+  /// another one (of callbacks that spin) and those that took no time. O(log runs + result).
   [[nodiscard]] std::span<const InstanceId> overlapping(execution::ThreadIndex thread,
                                                         Instant begin, Instant end) const;
 
@@ -56,9 +55,12 @@ class History {
   template <typename Id, typename Key>
   Lists<Id> lists(std::uint64_t first, std::uint64_t end, Key key) const;
 
+  /// Drops the runs of each list that are within another one of it.
+  void keep_outermost(Lists<InstanceId>& lists) const;
+
   const Store& store_;
   Lists<InstanceId> by_callback_;
-  Lists<InstanceId> by_thread_;
+  Lists<InstanceId> by_thread_;  // no two of a list overlap
   Lists<InstanceId> by_source_;
   Lists<PublicationId> by_publisher_;
   Lists<PublicationId> by_run_;

@@ -21,6 +21,8 @@ struct InstanceRecord {
   Instant end;
   /// The instance that sent the message that activated this one.
   execution::InstanceId cause = execution::InstanceId::none;
+  /// How long its message had been sent before there was a subscription that could read it.
+  Duration before_reader{};
 };
 
 /// The most recent instances by id, at most `capacity` of them, and which chains that begin with

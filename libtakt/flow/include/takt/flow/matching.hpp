@@ -12,9 +12,9 @@
 namespace takt::flow {
 
 /// Matches callbacks of a trace to callbacks of a model: they have the same node and kind and the
-/// same topic, service or period. Among several such callbacks, one with the same id is preferred;
-/// the others are taken in order of registration. A callback with a join matches the subscriptions
-/// of all its topics.
+/// same topic, service or period. Among several such callbacks, one with the same id is preferred,
+/// then one with the same name; the others are taken in the order of the model, as they run first.
+/// A callback with a join matches the subscriptions of all its topics.
 class Matcher {
  public:
   explicit Matcher(const model::Model& model);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "takt/execution/instances.hpp"
+#include "takt/execution/objects.hpp"
 
 namespace takt::flow {
 
@@ -28,6 +29,10 @@ class MessageTimes {
   /// The times of a message that a process received, if both are known.
   [[nodiscard]] std::optional<Times> find(const execution::DdsMessage& message,
                                           execution::ProcessIndex to) const;
+  /// Those of a message that a subscription's callback handled.
+  [[nodiscard]] std::optional<Times> find(const execution::Objects& objects,
+                                          const execution::Publication& sent,
+                                          execution::ObservedCallbackIndex reader) const;
 
  private:
   struct Moments {

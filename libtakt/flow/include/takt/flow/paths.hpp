@@ -34,12 +34,16 @@ struct NamedPart {
 struct PathInstance {
   /// The number of the sink's run; runs are numbered through the whole recording.
   std::uint64_t number = 0;
-  /// When the source called publish.
+  /// When the source called publish, later by `before_readers`.
   Instant begin;
   Duration latency{};
   /// How far the latency can be from the truth because source and sink have different clocks;
   /// nothing if that is not known.
   std::optional<Duration> uncertainty = Duration{0};
+  /// The time of its messages before subscriptions were there that could read them.
+  Duration before_readers{};
+  /// Whether no other message can have led to the sink's run.
+  bool is_certain = true;
   /// The parts of its latency, for the worst instances and the one that was asked for.
   std::vector<NamedPart> parts;
   /// The start and end of the run at each step of the path, for instances that are listed.
@@ -55,6 +59,11 @@ struct Path {
   /// From the call of publish in the source to the start of the sink's run, once for each run of
   /// the sink.
   Distribution latency;
+  /// Instances of which it is not known which message they go back to: their latency is that of the
+  /// newest message that it can be. `at_most` has those of the oldest, unless that is not known
+  /// either, and the latencies of all other instances.
+  std::uint64_t uncertain = 0;
+  Distribution at_most;
   /// From the start of the source's run to the end of the sink's.
   Distribution span;
   /// From a message of the source to the first and to the last sink's run that it led to.

@@ -3,14 +3,16 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
 #include "takt/execution/executors.hpp"
 #include "takt/execution/observer.hpp"
+#include "takt/execution/timer_grid.hpp"
+#include "takt/flow/arrival.hpp"
 #include "takt/flow/clocks.hpp"
 #include "takt/flow/message_times.hpp"
-#include "takt/flow/timer_grid.hpp"
 
 namespace takt::flow {
 
@@ -34,6 +36,8 @@ struct Run {
   bool first_after_wait = false;
   /// Its executor had kept its message since the activation, and chose it.
   bool was_chosen = false;
+  /// Its message came through shared memory.
+  bool by_memory = false;
 
   [[nodiscard]] bool has_wait() const { return wait_begin < wait_end; }
 };
@@ -64,6 +68,7 @@ class Store final : public execution::Observer {
   void on_publication(const execution::Database& database,
                       const execution::Publication& publication) override;
   void on_take(const execution::Database& database, const execution::Take& take) override;
+  void on_read(const execution::Database& database, const execution::Read& read) override;
   void on_dds_write(const execution::Database& database, const execution::DdsMessage& message,
                     Instant time) override;
   void on_dds_receive(const execution::Database& database, const execution::DdsMessage& message,
@@ -80,6 +85,11 @@ class Store final : public execution::Observer {
     const std::uint64_t position = static_cast<std::uint64_t>(id) - first_message_;
     return position < messages_.size() ? &messages_[position] : nullptr;
   }
+  /// The messages that a run took itself, in their order; each is a row without length, like a run
+  /// of the subscription's callback.
+  [[nodiscard]] std::span<const InstanceId> reads_of(InstanceId reader) const;
+  /// The run that took such a message; none for other runs.
+  [[nodiscard]] InstanceId reader_of(InstanceId read) const;
   /// The moments of a run's message, if Fast DDS's events were recorded.
   [[nodiscard]] std::optional<MessageTimes::Times> times(InstanceId id) const;
   /// Numbers from first to one before end; some of them may not be known.
@@ -94,6 +104,9 @@ class Store final : public execution::Observer {
   /// When messages came for the callback of a declared join that no run has handled so far: its
   /// executor keeps them, or lost them.
   [[nodiscard]] std::vector<Instant> unhandled(execution::ObservedCallbackIndex callback) const;
+
+  /// For a run whose message was sent before its reader was made.
+  [[nodiscard]] std::optional<Late> late(InstanceId id) const;
 
   /// The clocks of the hosts, as estimated from the messages between them so far.
   [[nodiscard]] const ClockEstimator& clocks() const { return clocks_; }
@@ -116,6 +129,12 @@ class Store final : public execution::Observer {
  private:
   /// The row of a run, made if need be; null for a run that was dropped.
   Run* row(InstanceId id);
+  /// Keeps the moments of a run's message, if they are known.
+  void keep_times(const execution::Database& database, InstanceId instance,
+                  execution::ObservedCallbackIndex callback);
+  /// A row is complete: compares the clocks of its ends, and converts its times if its neighbours'
+  /// are.
+  void settle(const execution::Database& database, InstanceId instance);
   /// Adds a run's message to the estimate of the clocks, if it came from another host.
   void compare_clocks(const execution::Database& database, InstanceId instance,
                       const execution::Publication* sent);
@@ -125,8 +144,12 @@ class Store final : public execution::Observer {
   std::vector<Run> runs_;
   std::vector<Message> messages_;
   std::unordered_map<InstanceId, MessageTimes::Times> times_;
+  std::unordered_map<InstanceId, Late> late_;
+  std::map<execution::ObservedCallbackIndex, InstanceId> newest_of_timer_;
+  std::unordered_map<InstanceId, std::vector<InstanceId>> reads_;
+  std::unordered_map<InstanceId, InstanceId> readers_;
   MessageTimes message_times_;
-  std::vector<std::optional<TimerGrid>> grids_;
+  std::vector<std::optional<execution::TimerGrid>> grids_;
   execution::ExecutorFinder executors_;
   /// One input of a join that the program declared: its messages that no output has used yet.
   struct Member {

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,10 @@
 /// end, as one sees them in `ros2 topic list` and `ros2 node list`.
 namespace takt::goals {
 
+/// With what a chain ends. By default with the publication where it leads to a topic, else with the
+/// completion of its last callback.
+enum class End : std::uint8_t { by_name, publication, completion };
+
 /// A chain has to be done within `latency`. The names are topics, nodes, "node:topic" or callbacks,
 /// with or without a leading slash (callbacks_named.hpp says which callbacks each stands for).
 struct Goal {
@@ -24,6 +29,9 @@ struct Goal {
   /// ("not /planner"). Without any, the goal is one for each way.
   std::vector<std::string> via;
   Duration latency{};
+  End end = End::by_name;
+  /// Which time `latency` limits.
+  model::GoalKind kind = model::GoalKind::latency;
   /// The node of the chain's state estimator, with its leading slash; empty: it has none. The
   /// latency manager asks it for its cheap mode when there is too little processor time.
   std::string estimator{};
@@ -32,6 +40,8 @@ struct Goal {
 struct Goals {
   /// How often the latency manager computes the budgets anew.
   Duration period = std::chrono::seconds(6);
+  /// By how many percent a time may grow from one version to the next, 0 to 1000.
+  std::optional<double> tolerance{};
   /// The most important first.
   std::vector<Goal> chains;
 };
@@ -52,6 +62,8 @@ struct Way {
   std::vector<model::CallbackIndex> callbacks;
   /// What `via` has to name for this way alone; empty if it is the only one.
   std::vector<std::string> via{};
+  /// The topic with whose publication it ends (model::Chain::end_topic).
+  std::optional<std::string> end_topic{};
 };
 
 struct Ways {
@@ -63,7 +75,8 @@ struct Ways {
 
 /// The ways of a goal: from `from` to `to`, along edges that trigger each other, without passing a
 /// callback twice and without being a part of another. An error if a name stands for nothing, if no
-/// way leads there, if very many do, or if a way passes more than 1000 callbacks.
+/// way leads there, if very many do, if a way passes more than 1000 callbacks, or if it is to end
+/// with a publication and it is not known which.
 [[nodiscard]] Result<Ways> find_ways(const model::Model& model, const Goal& goal);
 
 /// The chains of a goal, one for each way that counts: they are called as the goal is, with what

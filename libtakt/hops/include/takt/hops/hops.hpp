@@ -1,9 +1,11 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "takt/model/model.hpp"
+#include "takt/time/time.hpp"
 
 /// Expresses links between hosts by what analysis and simulation already know: a link becomes an
 /// executor that runs in pieces, the chunks; a message on it becomes an instance of a callback, the
@@ -37,8 +39,16 @@ struct ModelWithHops {
 /// Whether an edge of the model takes a link.
 [[nodiscard]] bool has_hops(const model::Model& model);
 
+/// The part of a message's delay that it may spend before the link, given the most that it can be;
+/// in [0, most]. It may spend the rest behind the link.
+using BeforeLink = std::function<Duration(Duration most)>;
+
+/// All of it. Bounds with this hold for every other part, too (docs/analysis-theory.md, "Links").
+inline Duration all_before_link(Duration most) { return most; }
+
 /// Puts a hop into every edge over a link, and into the chains, joins and trigger sets along it.
-/// O(size of the model · log).
-[[nodiscard]] ModelWithHops with_hops(const model::Model& model);
+/// `before` is asked once for each hop. O(size of the model · log).
+[[nodiscard]] ModelWithHops with_hops(const model::Model& model,
+                                      const BeforeLink& before = all_before_link);
 
 }  // namespace takt::hops

@@ -27,9 +27,13 @@ class Evidence final : public execution::Observer {
                    const execution::CallbackInstance& instance) override;
   void on_publication(const execution::Database& database,
                       const execution::Publication& publication) override;
+  void on_read(const execution::Database& database, const execution::Read& read) override;
   void on_steady_state(const execution::Database& /*database*/, Instant /*time*/) override {
+    keep_start_up();
     restart();
   }
+  /// Nodes that published nothing after start-up are judged by what they did in it.
+  void use_start_up(const execution::Objects& objects);
   /// Start-up is over: forgets what ran in it, except the messages that inputs of joins hold, which
   /// may be from then, and when each callback ran and published first.
   void restart();
@@ -49,9 +53,23 @@ class Evidence final : public execution::Observer {
     std::set<execution::PublisherIndex> publishers;
     /// The callbacks whose messages it handled.
     std::set<ObservedCallbackIndex> senders;
+    /// The subscriptions' callbacks whose messages it took itself, start-up included.
+    std::set<ObservedCallbackIndex> reads;
+    /// Whether a thread that serves no executor took its messages: its run is then from that take
+    /// on, and `reads` are of before it.
+    bool is_of_thread = false;
     Beginning beginning;
+    /// When it ran last.
+    std::optional<Instant> last{};
+    /// Of a timer: the subscriptions of its node that had run less than its period before it ran.
+    std::set<ObservedCallbackIndex> soon_after{};
   };
   [[nodiscard]] const Activity& of(ObservedCallbackIndex callback) const;
+  /// Whether the timer seems to be reset by what the subscription receives: in a node in which the
+  /// subscription ran often, the timer never ran less than its period after it. It runs where
+  /// messages fail to come, so it does not read them.
+  [[nodiscard]] bool is_watchdog(const execution::Objects& objects, ObservedCallbackIndex timer,
+                                 ObservedCallbackIndex subscription) const;
 
  private:
   /// What the instance that runs on a thread has published.
@@ -61,10 +79,14 @@ class Evidence final : public execution::Observer {
   };
 
   static void forget(Activity& activity);
+  void keep_start_up();
 
   std::vector<NodeInputs> inputs_;   // by node
   std::vector<Activity> callbacks_;  // by callback
   std::vector<Sent> sent_;           // by thread
+  /// The first two of these, as they were at the end of start-up.
+  std::vector<NodeInputs> start_up_inputs_;
+  std::vector<Activity> start_up_callbacks_;
 };
 
 }  // namespace takt::links

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "takt/execution/instances.hpp"
 #include "takt/model/model.hpp"
 
 namespace takt::links {
@@ -56,6 +57,30 @@ class HeldMessages {
  private:
   model::JoinKind kind_;
   std::vector<Queue> waiting_;
+};
+
+/// Whether an executor completes the sets of a join when messages come. Then it keeps and chooses
+/// only messages that complete one, however late; the others run at once. Where callbacks complete
+/// sets, it keeps all messages or none.
+class SetsOnArrival {
+ public:
+  void note(bool could_be_kept, bool was_chosen) {
+    passed_over_ += could_be_kept && !was_chosen ? 1u : 0u;
+    chosen_ += was_chosen ? 1u : 0u;
+  }
+  void note(const execution::CallbackInstance& instance) {
+    note(instance.taken && !instance.intra_process, instance.was_chosen);
+  }
+  [[nodiscard]] bool holds() const { return chosen_ > 0 && passed_over_ > 0; }
+  SetsOnArrival& operator+=(const SetsOnArrival& other) {
+    passed_over_ += other.passed_over_;
+    chosen_ += other.chosen_;
+    return *this;
+  }
+
+ private:
+  std::uint64_t passed_over_ = 0;
+  std::uint64_t chosen_ = 0;
 };
 
 }  // namespace takt::links

@@ -13,8 +13,9 @@
 namespace takt::links {
 
 /// How a link within a node is known. That a callback published while it handled a message is
-/// observed, and needs no link. Documents name ambiguous links, but nothing follows them.
-enum class Grounds : std::uint8_t { declared, model, inferred, ambiguous };
+/// observed, and needs no link; what a callback took itself is observed, too. Documents name
+/// ambiguous links, but nothing follows them.
+enum class Grounds : std::uint8_t { declared, model, observed, inferred, ambiguous };
 
 /// "declared" …, as documents name it.
 [[nodiscard]] std::string_view to_string(Grounds grounds);
@@ -22,7 +23,8 @@ enum class Grounds : std::uint8_t { declared, model, inferred, ambiguous };
 /// Subscriptions of a node whose messages go together into what the node publishes.
 struct Link {
   enum class Kind : std::uint8_t {
-    sampled,  ///< a timer uses the newest message that each input has stored
+    sampled,  ///< a timer uses the newest message that each input has stored; where the link is
+              ///< `is_taken`, the newest that the reader has taken for the same run
     joined,   ///< the input that completes a set of messages uses those stored before
   };
   Kind kind = Kind::sampled;
@@ -40,6 +42,15 @@ struct Link {
   /// For `joined`: a filter of message_filters matches stamps, which no event shows. Any message
   /// that is stored may be of the set.
   bool matches_stamps = false;
+  /// Where stamps are matched: whether the message that completes a set is of it. `ApproximateTime`
+  /// in C++ makes a set when a later message shows that no other fits better, and nothing in a
+  /// recording tells it from the other filters of C++.
+  bool last_is_of_set = true;
+  /// For `sampled`: the reader takes the messages itself.
+  bool is_taken = false;
+
+  /// For `joined`: a thread that serves no executor publishes what the inputs have handed to it.
+  bool is_handed = false;
 
   /// For inferred links: how sure it is of each input, in percent; the runs that were compared with
   /// it, and how many of them contradict it.

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "takt/execution/curves.hpp"
+#include "takt/execution/instances.hpp"
 #include "takt/execution/objects.hpp"
+#include "takt/links/held_messages.hpp"
 #include "takt/model/model.hpp"
 
 namespace takt::links {
@@ -36,8 +38,8 @@ class NodeInputs {
   /// One run in so many may not fit a join: the first after a loss, or one that failed.
   static constexpr std::uint64_t runs_per_exception = 20;
 
-  /// A subscription ran and published on these topics.
-  void add(ObservedCallbackIndex subscription, const std::set<TopicIndex>& outputs, Duration cost);
+  /// The instance of a subscription ended, and had published on these topics.
+  void add(const execution::CallbackInstance& instance, const std::set<TopicIndex>& outputs);
   /// Start-up is over: forgets its costs. Messages that inputs hold stay, as they may be from then.
   void restart();
   /// The node began another phase: forgets what its runs showed before, too.
@@ -48,6 +50,7 @@ class NodeInputs {
     std::uint64_t short_runs = 0;
     /// Topics on which its runs published.
     std::set<TopicIndex> outputs;
+    SetsOnArrival on_arrival;
   };
   [[nodiscard]] const std::map<ObservedCallbackIndex, Activity>& subscriptions() const {
     return activities_;
@@ -56,7 +59,9 @@ class NodeInputs {
   [[nodiscard]] std::set<TopicIndex> outputs_of(const Members& members) const;
 
   /// How many runs of `members` contradict this: they publish on `topic` when each of them has a
-  /// message that was not used before, and only then. None if that is not known.
+  /// message that was not used before, and only then. Where the executor completes sets when
+  /// messages come, only what it did not choose and publishes contradicts it: which of its outputs
+  /// a set goes on to may depend on the message that completed it. None if that is not known.
   [[nodiscard]] std::optional<std::uint64_t> exceptions(model::JoinKind kind,
                                                         const Members& members,
                                                         TopicIndex topic) const;
@@ -114,6 +119,8 @@ class NodeInputs {
     std::uint64_t publications_before = 0;
     /// Cost of each subscription's runs since the last publication.
     std::vector<Duration> since;
+    /// By input, its runs that published though the executor had not chosen them.
+    std::vector<std::uint64_t> unchosen;
     bool too_many = false;
 
     [[nodiscard]] std::uint64_t in_this_phase() const { return publications - publications_before; }
@@ -125,7 +132,9 @@ class NodeInputs {
   static void give_up(Output& output);
   [[nodiscard]] const Output* find(TopicIndex topic) const;
   [[nodiscard]] std::optional<Mask> mask_of(const Members& members) const;
-  void run(Output& output, std::size_t input, bool publishes, Duration cost);
+  void run(Output& output, std::size_t input, bool publishes,
+           const execution::CallbackInstance& instance);
+  [[nodiscard]] bool complete_on_arrival(const Members& members) const;
 
   std::map<ObservedCallbackIndex, std::size_t> position_;
   std::map<ObservedCallbackIndex, Activity> activities_;

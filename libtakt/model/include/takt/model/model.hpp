@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -69,7 +72,21 @@ struct SlotSupply {
   bool operator==(const SlotSupply&) const = default;
 };
 
-using Supply = std::variant<DedicatedSupply, ReservationSupply, SlotSupply>;
+/// What more urgent threads leave of a processor, as SCHED_FIFO gives it: the executor's threads
+/// run whenever no thread of a larger priority on the same `cpu` does, and after those of the same
+/// priority that were ready before. Reservations come first. Without a `cpu` there are no others.
+struct FixedPrioritySupply {
+  /// 1 to most_thread_priority; larger is more urgent.
+  std::int64_t priority = 1;
+  /// The kernel withholds at most so much of every such period from threads at fixed priorities,
+  /// for all others (sched_rt_runtime_us, fair_server). All such threads of a processor say the
+  /// same.
+  Duration withheld{};
+  Duration withheld_period = std::chrono::seconds{1};
+  bool operator==(const FixedPrioritySupply&) const = default;
+};
+
+using Supply = std::variant<DedicatedSupply, ReservationSupply, SlotSupply, FixedPrioritySupply>;
 
 /// The table of a table-driven executor: instances of a callback start only within its slots, and
 /// then run to their end. Slots are as in SlotSupply, each for one callback.
@@ -142,6 +159,18 @@ struct MinDistanceActivation {
 
 using Activation = std::variant<PeriodicActivation, SporadicActivation, MinDistanceActivation>;
 
+/// How instances of a callback suspend themselves: they sleep, call a service and wait for its
+/// answer, wait for a lock or a device. Meanwhile they occupy their executor's thread and use no
+/// processor time.
+struct Suspension {
+  /// SU(1), SU(2), …: the longest total time for which that many consecutive instances are
+  /// suspended. As an execution-time curve: monotone and sub-additive.
+  std::vector<Duration> curve;
+  /// How often one instance suspends itself at most; at least 1, at most most_suspensions.
+  std::int64_t times = 1;
+  bool operator==(const Suspension&) const = default;
+};
+
 struct Callback {
   std::string id;
   std::string name;
@@ -154,6 +183,8 @@ struct Callback {
   std::int64_t registration = 0;
   /// ET(1), ET(2), …: longest cumulative execution time of that many consecutive instances.
   std::vector<Duration> execution_time;
+  /// None: its instances do not suspend themselves.
+  std::optional<Suspension> suspension{};
   /// Activations of the callback's own, from outside the model: a timer's expiries, messages of a
   /// publisher or requests of a client that are not in the model. They come in addition to those
   /// that the incoming edges cause. None: only the incoming edges activate the callback.
@@ -183,11 +214,17 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
+/// How messages go from one process to another; without one, by the middleware.
+enum class Transport {
+  shared_memory,
+};
+
 struct Edge {
   CallbackIndex from;
   CallbackIndex to;
   std::optional<std::string> topic;
-  /// Longest time from publication to activation, beside the link if there is one.
+  /// Longest time until the receiver is activated after the sender's instance has ended, or after
+  /// the publication if that is later; beside the link if there is one.
   Duration delay{};
   /// The link that its messages take. Edges of one topic from one callback over one link share one
   /// message there.
@@ -205,6 +242,11 @@ struct Edge {
   std::optional<std::int64_t> messages;
   std::optional<std::int64_t> instances;
   UnknownFields unknown;
+  /// Longest time from publication to activation, where it is longer than `delay`. Measured
+  /// response times begin so long after the publication; no bound depends on it. None: `delay`.
+  std::optional<Duration> travel{};
+  /// How its messages go. No bound depends on it: it says whose delay `delay` is.
+  std::optional<Transport> transport{};
   bool operator==(const Edge&) const = default;
 };
 
@@ -233,6 +275,19 @@ struct Join {
   bool operator==(const Join&) const = default;
 };
 
+/// Which time of a chain its goal limits, and so which one is bounded, simulated and measured as
+/// the chain's (docs/analysis.md).
+enum class GoalKind { latency, reaction, age };
+
+/// What that time is, in words.
+[[nodiscard]] constexpr std::string_view meaning(GoalKind kind) {
+  constexpr auto meanings = std::to_array<std::string_view>(
+      {"from the activation of the first callback to the end that it leads to",
+       "from any input to the first end that is based on it or on a newer one",
+       "at each end, the age of the input on which it is based"});
+  return meanings[static_cast<std::size_t>(kind)];
+}
+
 struct Chain {
   std::string id;
   std::vector<CallbackIndex> callbacks;
@@ -240,6 +295,10 @@ struct Chain {
   /// 1 is degraded last.
   std::optional<std::int64_t> rank;
   UnknownFields unknown;
+  /// The topic with whose publication by the last callback measured latencies end. None: they end
+  /// with the completion of the last callback, as bounds always do.
+  std::optional<std::string> end_topic{};
+  GoalKind kind = GoalKind::latency;
   bool operator==(const Chain&) const = default;
 };
 

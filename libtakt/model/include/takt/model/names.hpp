@@ -15,6 +15,8 @@ namespace takt::model {
 [[nodiscard]] std::string_view to_string(CallbackOrder order);
 [[nodiscard]] std::string_view to_string(CallbackKind kind);
 [[nodiscard]] std::string_view to_string(JoinKind kind);
+[[nodiscard]] std::string_view to_string(GoalKind kind);
+[[nodiscard]] std::string_view to_string(Transport transport);
 
 /// The kind of that name; none if there is no such kind.
 template <typename Kind>

@@ -21,6 +21,9 @@ namespace takt::scheduling {
 /// publication order, so that the last published runs first. An instance of a child takes the
 /// child's newest message: the executor binds messages to instances at their release, or its
 /// middleware's queues are LIFO.
+///
+/// What comes for a child while nothing runs was triggered by nothing here (Lemma 1): it is a root,
+/// and as nobody has declared an urgency for it, it comes after all others.
 class GraphAwarePolicy final : public Policy {
  public:
   /// Priorities of the roots, a larger one more urgent; none for children.
@@ -36,6 +39,7 @@ class GraphAwarePolicy final : public Policy {
   using Policy::release;
   void release(LocalIndex callback, Instant activation, Instant origin) override;
   void withdraw(LocalIndex callback) override;
+  void completed(LocalIndex callback) override;
 
  private:
   [[nodiscard]] bool choose(LocalIndex& chosen) override;
@@ -65,6 +69,8 @@ class GraphAwarePolicy final : public Policy {
   std::vector<Child> child_stack_;
   /// The urgency of the instance chosen last.
   Urgency latest_ = 0;
+  /// Instances that have been chosen and have not completed.
+  std::size_t running_ = 0;
   std::uint64_t released_ = 0;
 };
 

@@ -20,7 +20,7 @@ using execution::ObservedCallbackIndex;
 class DeclaredSets {
  public:
   /// A subscription ran for so long.
-  void add(const execution::Objects& objects, ObservedCallbackIndex subscription, Duration cost);
+  void add(const execution::Objects& objects, const execution::CallbackInstance& instance);
   /// Forgets the costs of the joins that have a concerned member, but not which messages they hold.
   void restart(const std::function<bool(ObservedCallbackIndex)>& is_concerned);
 
@@ -32,6 +32,7 @@ class DeclaredSets {
   struct Join {
     std::vector<ObservedCallbackIndex> members;
     links::HeldMessages<links::MessageCount> held;
+    links::SetsOnArrival on_arrival{};
     /// By member: what its runs cost since the last set.
     std::vector<Duration> since;
     execution::CostCurve cost;

@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "takt/execution/curves.hpp"
@@ -15,6 +16,7 @@
 #include "takt/execution/executors.hpp"
 #include "takt/execution/instances.hpp"
 #include "takt/execution/recent_ends.hpp"
+#include "takt/execution/timer_grid.hpp"
 #include "takt/links/evidence.hpp"
 #include "takt/synthesis/aging.hpp"
 #include "takt/synthesis/callback_orders.hpp"
@@ -37,6 +39,8 @@ struct Observing {
   bool timer_phases = false;
   /// Execution times of long ago lose their weight. None: the largest of all counts.
   std::optional<Aging> aging{};
+  /// Whether forget() may be called.
+  bool forgets = false;
   /// Only delays of messages count that these threads took while they were prompt. For other
   /// messages the shortest time from sending to taking counts, model::prompt_delay at most. Null:
   /// every delay counts. Outlives the observations.
@@ -51,6 +55,19 @@ struct Phases {
   std::string_view shown_by;
 };
 
+/// What was observed of a callback since it was forgotten last what came before.
+struct RecentObservation {
+  std::uint64_t count = 0;
+  execution::CostCurve execution_time;
+  execution::CostCurve suspended;
+  std::int64_t most_suspensions = 0;
+  execution::DistanceCurve activations;
+  std::uint64_t activated_from_outside = 0;
+  execution::DistanceCurve activations_from_outside;
+  /// When the first of these instances started.
+  Instant since;
+};
+
 /// The observed behaviour of one callback.
 struct CallbackObservation {
   std::uint64_t count = 0;
@@ -59,12 +76,20 @@ struct CallbackObservation {
   execution::CostCurve execution_time;
   /// The same with aging, if there is any.
   std::optional<AgingCurve> aged;
+  /// Of the instances of which it is known how they suspended themselves.
+  execution::CostCurve suspended;
+  std::int64_t most_suspensions = 0;
   execution::DistanceCurve activations;
+  /// Of a timer.
+  std::optional<execution::TimerGrid> grid;
   /// Counts instances by the callback that sent their message.
   std::map<ObservedCallbackIndex, std::uint64_t> activated_by;
   /// Instances whose message no callback sent, or whose sender is not known.
   std::uint64_t activated_from_outside = 0;
   execution::DistanceCurve activations_from_outside;
+  /// What came before was forgotten; none: nothing was.
+  std::optional<Instant> since;
+  RecentObservation recent;
 
   /// The cost of n consecutive instances that counts.
   [[nodiscard]] std::vector<Duration> cost() const {
@@ -95,16 +120,37 @@ struct LongestDelay {
   }
 };
 
-/// Messages from one callback to another.
-struct EdgeObservation {
-  std::uint64_t count = 0;
+/// The longest delays of messages from one callback to another.
+struct LongestDelays {
   /// The longest visible delay, and the longest if the receiver's executor has one thread.
   LongestDelay longest_visible;
   LongestDelay longest_visible_alone;
+  /// The same from the publications, even if their senders went on for longer.
+  LongestDelay longest_travel;
+  LongestDelay longest_travel_alone;
+};
+
+/// Messages from one callback to another.
+struct EdgeObservation : LongestDelays {
+  std::uint64_t count = 0;
+  /// Messages came through shared memory. Delays of those before the first do not count: they came
+  /// by the middleware, as the first messages of all that is shared.
+  bool by_memory = false;
+  /// Those of messages since it was forgotten last what came before, and how many there were.
+  LongestDelays recent;
+  std::uint64_t recent_count = 0;
   /// The shortest time from sending to taking.
   Duration shortest = Duration::max();
   /// For responses: how many, by the callback that had sent the request.
   std::map<ObservedCallbackIndex, std::uint64_t> by_caller;
+
+  void came_by_memory() {
+    if (std::exchange(by_memory, true)) return;
+    static_cast<LongestDelays&>(*this) = {};
+    recent = {};
+    recent_count = 0;
+    shortest = Duration::max();
+  }
 };
 
 /// The messages that a callback sent on a topic.
@@ -132,11 +178,18 @@ class Observations {
 
   void add(const execution::Database& database, const execution::CallbackInstance& instance);
   void add(const execution::Database& database, const execution::Publication& publication);
+  void add(const execution::Database& database, const execution::Read& read);
   /// The sender of the message that an instance took became known after the instance had ended.
   void add_source(const execution::Database& database, execution::InstanceId instance,
                   execution::PublicationId source);
   /// The recording ends here: nothing more will come to light.
   void settle(const execution::Objects& objects);
+  /// Forgets costs, overheads, delays and activations from before the last call: a surge that is
+  /// over, which a model of everything that was seen would have for ever. What was seen less than
+  /// `enough_to_forget` times since then stays as it is. Costs of joins stay, too. After it, a
+  /// model bounds no longer all that was seen.
+  void forget();
+  static constexpr std::uint64_t enough_to_forget = 10;
   /// Start-up is over: forgets everything that ran in it, except the messages that inputs of joins
   /// hold, which may be from then, and when each callback ran and published first.
   void restart(Instant time);
@@ -162,6 +215,7 @@ class Observations {
   [[nodiscard]] bool publishes(ObservedCallbackIndex index) const {
     return !links_.of(index).topics.empty();
   }
+  /// Of what is in the model: what belongs to start-up has no executor by itself.
   [[nodiscard]] const execution::ExecutorFinder& executors() const { return executors_; }
   [[nodiscard]] const CallbackOrders& orders() const { return orders_; }
   /// The overhead of a thread's executor between consecutive instances; null if none was seen. With
@@ -201,6 +255,9 @@ class Observations {
   std::vector<std::uint64_t> thread_changes_;
   std::vector<CallbackObservation> callbacks_;
   std::set<ObservedCallbackIndex> ran_before_;
+  /// The newest messages by which nodes tell of the parameters that they are made with, to all
+  /// nodes. They are a part of start-up, whenever their receivers get round to them.
+  std::set<execution::PublicationId> of_start_up_;
   execution::RecentEnds ends_;
   std::map<EdgeKey, EdgeObservation> edges_;
   std::map<OutputKey, OutputObservation> outputs_;
@@ -213,6 +270,9 @@ class Observations {
     execution::CostCurve alone;
     execution::CostCurve in_turn;
     Duration shortest_before_turn = Duration::max();
+    execution::CostCurve recent_alone;
+    execution::CostCurve recent_in_turn;
+    std::uint64_t recent = 0;
   };
   std::vector<Overhead> overheads_;
   std::vector<Sent> sent_;  // by thread

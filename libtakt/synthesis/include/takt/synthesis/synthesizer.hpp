@@ -8,6 +8,7 @@
 #include "takt/events/event_stream.hpp"
 #include "takt/execution/observer.hpp"
 #include "takt/execution/pass.hpp"
+#include "takt/links/declarations.hpp"
 #include "takt/model/model.hpp"
 #include "takt/synthesis/observations.hpp"
 
@@ -20,6 +21,8 @@ struct Options {
   std::optional<model::Model> chains_from;
   /// A model whose supplies are taken over, by executor id, where the trace does not tell them.
   std::optional<model::Model> supplies_from;
+  /// What people say of the links within nodes.
+  std::optional<links::Declarations> links{};
 };
 
 /// Builds the timing model of what a trace shows (ros-llama S-4.4).
@@ -42,10 +45,17 @@ class Synthesizer final : public execution::Observer {
                    const execution::CallbackInstance& instance) override;
   void on_publication(const execution::Database& database,
                       const execution::Publication& publication) override;
+  void on_read(const execution::Database& database, const execution::Read& read) override;
   void on_late_source(const execution::Database& database, execution::InstanceId instance,
                       execution::PublicationId source) override;
   void on_steady_state(const execution::Database& database, Instant time) override;
 
+  /// See Observations::forget().
+  void forget() { observations_.forget(); }
+  /// The executors of the model.
+  [[nodiscard]] const execution::ExecutorFinder& executors() const {
+    return observations_.executors();
+  }
   /// The model of what was observed so far. Error: nothing ran.
   [[nodiscard]] Result<model::Model> model(const events::EventStream& source,
                                            const execution::Database& database,

@@ -12,10 +12,12 @@
 
 #include "takt/execution/executors.hpp"
 #include "takt/execution/observer.hpp"
+#include "takt/execution/timer_grid.hpp"
+#include "takt/flow/arrival.hpp"
 #include "takt/flow/matching.hpp"
 #include "takt/flow/measurement.hpp"
 #include "takt/flow/message_times.hpp"
-#include "takt/flow/timer_grid.hpp"
+#include "takt/flow/stages.hpp"
 #include "takt/model/model.hpp"
 #include "takt/statistics/distribution.hpp"
 #include "takt/viewer/array.hpp"
@@ -23,31 +25,27 @@
 
 namespace takt::viewer {
 
+/// Position of a run in Recording::runs().
+enum class RunRow : std::uint32_t { none = UINT32_MAX };
+
 /// A run of a callback, reduced to what is shown.
 struct Run {
-  /// What is known of the time before the run.
-  enum class Before : std::uint8_t {
-    nothing,
-    due,     ///< A timer's: `first` is when it was due, up to the correction of its grid.
-    sent,    ///< Fast DDS wrote its message at `first` and received it at `second`.
-    waited,  ///< Its executor had waited from `first` to `second`, and ran nothing since.
-  };
-
   Instant start;
   Instant end;
   /// When its message was taken; else its start.
   Instant taken;
   /// The message that it handled, if that is known.
   execution::PublicationId source = execution::PublicationId::none;
-  Instant first;
-  Instant second;
   execution::ObservedCallbackIndex callback;
   execution::ThreadIndex thread;
-  Before before = Before::nothing;
+  /// Without the correction of a timer's grid, see Recording::arrival().
+  flow::Arrival arrival;
 };
 
 /// A message that was sent.
 struct Sent {
+  /// When the program called publish, and when the message went to the middleware.
+  Instant begin;
   Instant time;
   execution::InstanceId instance = execution::InstanceId::none;
   execution::TopicIndex topic;
@@ -55,6 +53,8 @@ struct Sent {
   /// Whether every subscription of the topic gets it. False if it stays within its process, or if
   /// it went through the buffers of its process just before.
   bool to_all = false;
+  /// It went through rclcpp's buffers.
+  bool intra_process = false;
 };
 
 /// A message that the subscription of a callback took.
@@ -66,7 +66,11 @@ struct Take {
 
 /// An instance of a chain that was measured.
 struct Complete {
+  /// From when the time counts that the chain's goal is about; before the activation for reactions.
+  Instant since;
   Instant activation;
+  /// When it ended: its last run, or what that published (model::Chain::end_topic).
+  Instant end;
   /// Where its runs begin, see Recording::path(); `length` says how many they are.
   std::uint64_t path = 0;
   std::uint32_t chain = 0;
@@ -122,8 +126,8 @@ class Recording final : public execution::Observer {
   /// are not over.
   [[nodiscard]] const Array<std::uint32_t>& positions() const { return positions_; }
   [[nodiscard]] std::optional<std::size_t> find(execution::InstanceId id) const;
-  /// When a timer's run was due; nothing if the run is not a timer's.
-  [[nodiscard]] std::optional<Instant> due(const Run& run) const;
+  /// When the message of a run came, or its timer was due.
+  [[nodiscard]] flow::Arrival arrival(const Run& run) const;
   /// By PublicationId.
   [[nodiscard]] const Array<Sent>& sent() const { return sent_; }
   [[nodiscard]] const Sent* find(execution::PublicationId id) const;
@@ -157,6 +161,10 @@ class Recording final : public execution::Observer {
  private:
   void miss_from(Instant time) { whole_until_ = std::min(whole_until_, time); }
   void keep(const execution::Database& database, const execution::CallbackInstance& instance);
+  /// What the recording has of how the instance was activated; a timer's is due without the
+  /// correction of its grid.
+  [[nodiscard]] flow::Activation activation(const execution::Database& database,
+                                            const execution::CallbackInstance& instance);
   void keep(const execution::Publication& publication);
   void keep(const execution::Database& database, const execution::Take& take);
   void keep(const flow::ChainInstance& instance);
@@ -172,8 +180,8 @@ class Recording final : public execution::Observer {
   Array<std::uint32_t> positions_;
   Array<Sent> sent_;
   Array<Take> takes_;
-  /// Takes that a run may follow.
-  std::map<std::pair<execution::PublicationId, execution::ObservedCallbackIndex>, Instant> open_;
+  /// Takes that a run may follow, by message and subscription.
+  std::map<std::pair<execution::PublicationId, execution::SubscriptionIndex>, Take> open_;
   Array<Complete> chains_;
   Array<std::uint32_t> paths_;
   /// The chains that are kept, the first to be dropped last.
@@ -182,7 +190,8 @@ class Recording final : public execution::Observer {
   std::vector<std::size_t> steps_;  // by chain: steps of its kept instances
   std::vector<std::optional<model::CallbackIndex>> matches_;
   std::vector<statistics::Distribution> execution_times_;
-  std::map<execution::ObservedCallbackIndex, flow::TimerGrid> grids_;
+  std::map<execution::ObservedCallbackIndex, execution::TimerGrid> grids_;
+  std::map<execution::ObservedCallbackIndex, execution::InstanceId> newest_of_timer_;
   LeftOut left_out_;
   std::set<execution::ObservedCallbackIndex> misses_some_of_;
   Instant whole_until_ = Instant::max();

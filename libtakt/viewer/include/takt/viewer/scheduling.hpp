@@ -12,6 +12,7 @@
 #include "takt/events/event.hpp"
 #include "takt/events/fields.hpp"
 #include "takt/events/threads.hpp"
+#include "takt/flow/stages.hpp"
 #include "takt/viewer/array.hpp"
 #include "takt/viewer/storage.hpp"
 
@@ -21,20 +22,6 @@ namespace takt::viewer {
 /// the kernel's scheduler. Everything is empty if the trace has none.
 class Scheduling {
  public:
-  /// Why a thread does not run; positions in the viewer's list of states.
-  enum class State : std::uint8_t {
-    preempted,  ///< It could run, and another thread or none had the processor.
-    blocked,    ///< It waits for something.
-    supply,     ///< SCHED_DEADLINE: its reservation is used up.
-  };
-  /// Time that a thread was not running.
-  struct Segment {
-    State state{};
-    Instant start;
-    Instant end;
-    /// The thread that ran instead, -1 if none did.
-    std::int32_t actor = -1;
-  };
   /// Time that a thread had a processor.
   struct Occupation {
     std::uint32_t processor = 0;
@@ -62,8 +49,8 @@ class Scheduling {
   /// How many absences and occupations were left out because the storage was full.
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   /// When a thread did not run between two times, in order and cut off there. O(log all + found).
-  [[nodiscard]] std::vector<Segment> segments(events::ThreadIndex thread, Instant from,
-                                              Instant to) const;
+  [[nodiscard]] std::vector<flow::Off> off(events::ThreadIndex thread, Instant from,
+                                           Instant to) const;
   /// Threads by name and number; positions here are the actors.
   [[nodiscard]] std::vector<std::string> actors() const;
   [[nodiscard]] const std::vector<Processor>& processors() const { return processors_; }
@@ -78,7 +65,7 @@ class Scheduling {
     std::string name;
     bool has_reservation = false;
     /// Why and since when it does not run; nothing while it runs, or before it is known.
-    std::optional<Segment> off{};
+    std::optional<flow::Off> off{};
     /// It lost its processor though it could have run on.
     bool was_ousted = false;
     /// Where it waits for a processor.
@@ -92,7 +79,7 @@ class Scheduling {
   };
   struct Absence {
     std::int32_t actor = 0;
-    Segment segment;
+    flow::Off off;
   };
 
   void on(const events::Event& event, const events::Batch& batch);
@@ -104,7 +91,7 @@ class Scheduling {
   /// -1 for a processor's idle thread.
   std::int32_t actor(std::uint32_t host, std::int32_t thread, std::string_view name);
   void wait_on(std::uint32_t processor, std::int32_t actor, Instant since);
-  [[nodiscard]] State why_not(std::int32_t waiting, std::int32_t running) const;
+  [[nodiscard]] flow::Off::Why why_not(std::int32_t waiting, std::int32_t running) const;
   void leave(std::int32_t actor, Instant end);
   void occupy(std::uint32_t processor, Instant end);
   [[nodiscard]] std::uint32_t host_of(const events::Event& event) const;
@@ -122,5 +109,10 @@ class Scheduling {
   Array<Occupation> occupations_;
   Array<Absence> absences_;  // by actor, then start, once finished
 };
+
+/// An actor in the viewer's tables, where -1 is none.
+[[nodiscard]] constexpr std::int64_t actor_number(std::uint32_t actor) {
+  return actor == flow::no_actor ? -1 : std::int64_t{actor};
+}
 
 }  // namespace takt::viewer

@@ -63,6 +63,11 @@ class StoredDocument {
   [[nodiscard]] std::string neighbour(std::int64_t callback, std::int64_t time,
                                       int direction) const;
 
+  /// How long the runs of a callback took over time, and the distances of their starts: the least
+  /// and the largest of each of `bins` parts of the time from its first run to its last, -1 where
+  /// there is none. A distance belongs to the later start.
+  [[nodiscard]] std::string series(std::int64_t callback, std::int64_t bins) const;
+
   struct Tables;
 
  private:
