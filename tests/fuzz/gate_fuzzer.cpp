@@ -42,7 +42,7 @@ int memory(off_t size, int seals, bool ring) {
 
 /// What a process may send in place of its ring.
 int sent(std::size_t which) {
-  constexpr auto whole = static_cast<off_t>(ring::memory_size);
+  constexpr auto whole = static_cast<off_t>(ring::memory_size());
   static const std::array files{
       memory(whole, F_SEAL_SHRINK, true),
       memory(whole, 0, true),

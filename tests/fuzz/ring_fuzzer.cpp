@@ -31,16 +31,16 @@ const std::uint64_t beginning = now();
 class Memory {
  public:
   Memory() : file_(memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
-    require(ftruncate(file_, memory_size) == 0);
+    require(ftruncate(file_, memory_size()) == 0);
     require(fcntl(file_, F_ADD_SEALS, F_SEAL_SHRINK) == 0);
-    void* mapped = mmap(nullptr, memory_size, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
+    void* mapped = mmap(nullptr, memory_size(), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     require(mapped != MAP_FAILED);
     bytes_ = static_cast<std::byte*>(mapped);
   }
 
   void clear() {
     const auto mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
-    require(fallocate(file_, mode, 0, memory_size) == 0);
+    require(fallocate(file_, mode, 0, memory_size()) == 0);
     Header& ring = header();
     ring.version = version;
     ring.gid_size = 16;
@@ -52,7 +52,7 @@ class Memory {
   Header& header() { return *reinterpret_cast<Header*>(bytes_); }
   /// The word at an offset, which is rounded and bounded.
   std::atomic<std::uint64_t>& word(std::size_t offset) {
-    return *reinterpret_cast<std::atomic<std::uint64_t>*>(bytes_ + offset % memory_size / 8 * 8);
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(bytes_ + offset % memory_size() / 8 * 8);
   }
 
  private:
@@ -120,7 +120,7 @@ std::size_t offset_of(Choices& choices, std::uint64_t tail, std::uint64_t log_si
       return slots_offset + (tail + choices.next<std::uint8_t>()) % slot_count * slot_size +
              choices.next<std::uint8_t>() % slot_size;
     default:
-      return log_offset + choices.next<std::uint32_t>() % (log_size % log_capacity + slot_size);
+      return log_offset() + choices.next<std::uint32_t>() % (log_size % log_capacity + slot_size);
   }
 }
 

@@ -97,7 +97,8 @@ void add(Comparison& comparison, const std::string& what, std::optional<Duration
 }
 
 struct Longest {
-  Duration latency{};
+  /// The time which the chain's goal is about, as its bound is.
+  Duration of_goal{};
   Duration reaction_time{};
   Duration data_age{};
 };
@@ -138,7 +139,7 @@ struct Observed {
       }
       for (std::size_t i = 0; i < reading.chains.size(); ++i) {
         Longest& longest = chains[chain_of(i)];
-        take(longest.latency, simulated->chains[i].latency);
+        take(longest.of_goal, simulated->chains[i].of(reading.chains[i].kind));
         take(longest.reaction_time, simulated->chains[i].reaction_time);
         take(longest.data_age, simulated->chains[i].data_age);
       }
@@ -174,7 +175,7 @@ Comparison compare(const analysis::Bounds& bounds, const Observed& observed) {
   for (std::size_t i = 0; i < observed.chains.size(); ++i) {
     const analysis::ChainBound& chain = bounds.chains[i];
     const Longest& longest = observed.chains[i];
-    add(comparison, chain.id, chain.bound, longest.latency);
+    add(comparison, chain.id, chain.bound, longest.of_goal);
     add(comparison, "the reaction of " + chain.id, chain.reaction_time, longest.reaction_time);
     add(comparison, "the data's age of " + chain.id, chain.data_age, longest.data_age);
   }

@@ -4,6 +4,7 @@
 
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/model/names.hpp"
 
 namespace takt::analysis {
 
@@ -48,6 +49,7 @@ Json write(const ChainBound& chain) {
   Json object{{"id", chain.id},
               {"bound", or_null(chain.bound)},
               {"goal", or_null(chain.goal)},
+              {"kind", model::to_string(chain.kind)},
               {"met", met ? Json(*met) : Json(nullptr)}};
   if (!chain.bound) object["reason"] = chain.reason;
   object["reaction_time"] = or_null(chain.reaction_time);
@@ -80,6 +82,7 @@ std::string Bounds::to_json() const {
       {"unexplored", list(unexplored)},
       {"depends_on_phases", depends_on_phases},
       {"queueing_joins", queueing_joins},
+      {"full_queues", full_queues},
       {"callbacks", list(callbacks)},
       {"chains", list(chains)}};
   if (!links.empty()) document["links"] = list(links);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "chains/chains.hpp"
+#include "full_queues.hpp"
 #include "queueing_joins.hpp"
 #include "reasons.hpp"
 #include "takt/curves/saturating.hpp"
@@ -54,6 +55,19 @@ Bounds blank_bounds(const model::Model& model, const Options& options) {
   return bounds;
 }
 
+/// The chain's bound is that of the time which its goal is about.
+ChainBound of_its_goal(ChainBound chain, model::GoalKind kind) {
+  chain.kind = kind;
+  if (kind == model::GoalKind::reaction) {
+    chain.bound = chain.reaction_time;
+    chain.reason = chain.reaction_time_reason;
+  } else if (kind == model::GoalKind::age) {
+    chain.bound = chain.data_age;
+    chain.reason = chain.data_age_reason;
+  }
+  return chain;
+}
+
 void solve(const model::Model& model, const System& system, FixedPoint& solution, Bounds& bounds) {
   const auto begin = std::chrono::steady_clock::now();
   solution.solve();
@@ -68,7 +82,9 @@ void solve(const model::Model& model, const System& system, FixedPoint& solution
     const bool passes = std::ranges::any_of(model.chains[i].callbacks, [&](CallbackIndex callback) {
       return analysed[system[callback].executor.value()];
     });
-    if (passes) bounds.chains[i] = chain_bound(model, model.chains[i], system, solution);
+    if (!passes) continue;
+    bounds.chains[i] =
+        of_its_goal(chain_bound(model, model.chains[i], system, solution), model.chains[i].kind);
   }
   bounds.steps = solution.effort();
   bounds.coarse.clear();
@@ -79,6 +95,7 @@ void solve(const model::Model& model, const System& system, FixedPoint& solution
   }
   describe_explorations(model, system, solution, bounds);
   bounds.queueing_joins = queueing_joins(model, system, solution);
+  bounds.full_queues = full_queues(model, system, solution);
   bounds.converged = std::ranges::all_of(
       bounds.callbacks, [](const CallbackBound& callback) { return callback.bound.has_value(); });
   bounds.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -29,7 +29,7 @@ Bounds without_hops(Bounds bounds, const hops::ModelWithHops& linked,
     for (Segment& segment : chain.segments) {
       if (hops.contains(segment.callbacks.front())) {
         // Without a bound the chain has none either, and says why.
-        on_link = segment.bound.value_or(Duration{0});
+        on_link = segment.delay + segment.bound.value_or(Duration{0});
         continue;
       }
       segment.delay += std::exchange(on_link, Duration{0});

@@ -64,17 +64,16 @@ void take_larger(Bounds& bounds, const model::SeparatedModel& separated,
         bounds.unexplored, [&](const auto& other) { return other.executor == executor.executor; });
     if (!known) bounds.unexplored.push_back(executor);
   }
+  const auto add = [](std::vector<std::string>& ids, std::string id) {
+    if (std::ranges::find(ids, id) == ids.end()) ids.push_back(std::move(id));
+  };
   for (const std::string& id : of_separated.queueing_joins) {
-    std::string original = original_id(separated, id);
-    if (std::ranges::find(bounds.queueing_joins, original) == bounds.queueing_joins.end()) {
-      bounds.queueing_joins.push_back(std::move(original));
-    }
+    add(bounds.queueing_joins, original_id(separated, id));
   }
-  for (const std::string& executor : of_separated.coarse) {
-    if (std::ranges::find(bounds.coarse, executor) == bounds.coarse.end()) {
-      bounds.coarse.push_back(executor);
-    }
+  for (const std::string& id : of_separated.full_queues) {
+    add(bounds.full_queues, original_id(separated, id));
   }
+  for (const std::string& executor : of_separated.coarse) add(bounds.coarse, executor);
 }
 
 }  // namespace takt::analysis

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "system/shared_core.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 
@@ -43,6 +44,33 @@ std::optional<std::string> why_activated_without_bound(const model::Model& model
         model[other].id, model[executor].id, unbounded_sender(model, system, solution, other));
   }
   return std::nullopt;
+}
+
+/// The reason why nothing limits what goes before the executor by its fixed priority; none if all
+/// of it is limited.
+std::optional<std::string> why_nothing_is_left(const model::Model& model, const System& system,
+                                               const FixedPoint& solution, ExecutorIndex executor) {
+  const auto& core = system.executors[executor.value()].shared_core;
+  const auto unlimited = core ? core->unlimited() : std::nullopt;
+  if (!unlimited) return std::nullopt;
+  const std::string& rival = model[unlimited->executor].id;
+  const std::int64_t cpu = *model[executor].cpu;
+  if (!unlimited->callback) {
+    const LocalExecutor& unknown = system.executors[unlimited->executor.value()];
+    return fmt::format("executor \"{}\" goes before it on cpu {}, and nothing bounds that: {}",
+                       rival, cpu,
+                       unknown.contention.empty() ? unknown.undescribed : unknown.contention);
+  }
+  const std::string& callback = model[*unlimited->callback].id;
+  if (!solution.curves().activations(*unlimited->callback).unbounded()) {
+    return fmt::format("executor \"{}\" goes before it on cpu {}, and its \"{}\" has no bound",
+                       rival, cpu, callback);
+  }
+  return fmt::format(
+      "executor \"{}\" goes before it on cpu {}, and nothing limits how often \"{}\" runs there: "
+      "that "
+      "is activated by \"{}\", which has no bound",
+      rival, cpu, callback, unbounded_sender(model, system, solution, *unlimited->callback));
 }
 
 /// The reason of a callback whose bound grows for ever with those of the group.
@@ -100,11 +128,17 @@ std::string why_unbounded(const model::Model& model, const System& system,
       return tell({.text = "link \"{executor}\" is to carry {demand} of what it can carry",
                    .utilisation = *use});
     }
+    if (executor.shared_core) {
+      return tell({.text = "executor \"{executor}\" needs {demand} of a processor, and what goes "
+                           "before it there leaves {supply}",
+                   .utilisation = *use});
+    }
     return tell({.text = "executor \"{executor}\" needs {demand} of a processor, its supply gives "
                          "{supply}",
                  .utilisation = *use});
   }
   if (const auto& reason = solution.divergence(callback)) return tell(*reason);
+  if (auto reason = why_nothing_is_left(model, system, solution, index)) return *std::move(reason);
   if (const auto* group = solution.endless(callback)) return endless(model, *group, callback);
   if (solution.undecided(callback)) {
     return fmt::format(

@@ -281,7 +281,8 @@ std::string_view to_string(By by) {
 }  // namespace
 
 Advice advise(const model::Model& model, Options options) {
-  return Adviser(model, std::move(options)).run();
+  const model::Model promised = lossless(model);
+  return Adviser(promised, std::move(options)).run();
 }
 
 std::string to_json(const model::Model& model, const Advice& advice) {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "needs.hpp"
+#include "takt/budget/needs.hpp"
 
 namespace takt::budget {
 
@@ -35,11 +35,18 @@ Result<ReservationPlan> search_with_best_period(const model::Model& model, Optio
   ReservationPlan best;
   std::optional<std::pair<std::size_t, double>> best_rank;
   std::size_t analyses = 0;
-  for (const Duration period : periods) {
+  const std::int64_t given = options.effort;
+  std::int64_t left = given;
+  bool gave_up = false;
+  for (std::size_t i = 0; i < std::size(periods); ++i) {
+    const Duration period = periods[i];
     options.period = period;
+    options.effort = left / static_cast<std::int64_t>(std::size(periods) - i);
     auto plan = search(model, options);
     if (!plan) return plan;
     analyses += plan->analyses;
+    left = std::max<std::int64_t>(left - plan->steps, 0);
+    gave_up = gave_up || plan->gave_up;
     const std::pair rank{guaranteed(*plan), -cost(model, *plan)};
     if (best_rank && rank <= *best_rank) continue;
     best = std::move(*plan);
@@ -47,6 +54,10 @@ Result<ReservationPlan> search_with_best_period(const model::Model& model, Optio
     best_rank = rank;
   }
   options.period = best.period;
+  options.effort = left;
+  options.analysis.effort = std::clamp<std::int64_t>(left, 1, options.analysis.effort);
+  best.steps = given - left;
+  best.gave_up = gave_up;
   if (find_needs) add_needs(model, options, best);
   best.analyses = analyses;
   best.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

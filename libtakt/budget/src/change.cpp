@@ -26,8 +26,10 @@ using model::ExecutorTrait;
 
 constexpr std::string_view forms =
     "executor=KIND, executor(EXECUTOR)=KIND, order=ORDER, order(EXECUTOR)=ORDER, "
-    "budget(EXECUTOR)=TIME, priority(CALLBACK)=NUMBER, split(CALLBACK or NODE), "
-    "execution_time(CALLBACK or EXECUTOR)=PERCENT%, period(CALLBACK)=TIME, delay=TIME, "
+    "budget(EXECUTOR)=TIME, reserve(EXECUTOR)=TIME/TIME, priority(CALLBACK)=NUMBER, "
+    "split(CALLBACK or NODE), move(CALLBACK or NODE)=EXECUTOR, time(CALLBACK or NODE)=TIME, "
+    "execution_time(CALLBACK or NODE)=PERCENT%, suspension(CALLBACK or NODE)=PERCENT%, "
+    "period(CALLBACK)=TIME, delay=TIME, "
     "goal(CHAIN)=TIME and without(OBSERVATION)";
 
 /// Execution times become at most so many times as long.
@@ -99,11 +101,33 @@ std::optional<Index> find(const List& list, std::string_view id) {
   return std::nullopt;
 }
 
-Result<ExecutorIndex> executor_of(const Item& item, const model::Model& model) {
-  const auto executor = find<ExecutorIndex>(model.executors, item.of);
-  if (executor) return *executor;
-  return error("\"{}\": there is no executor \"{}\", only {}", item.text, item.of,
+/// A callback, or those of a node.
+std::vector<CallbackIndex> callbacks_named(std::string_view id, const model::Model& model) {
+  if (const auto callback = find<CallbackIndex>(model.callbacks, id)) return {*callback};
+  std::vector<CallbackIndex> callbacks;
+  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
+    if (model.callbacks[c].node == id) callbacks.emplace_back(c);
+  }
+  return callbacks;
+}
+
+Result<ExecutorIndex> executor_of(std::string_view text, std::string_view id,
+                                  const model::Model& model) {
+  if (const auto executor = find<ExecutorIndex>(model.executors, id)) return *executor;
+  std::set<ExecutorIndex> of_node;
+  for (const CallbackIndex callback : callbacks_named(id, model)) {
+    of_node.insert(model[callback].executor);
+  }
+  if (of_node.size() == 1) return *of_node.begin();
+  if (of_node.size() > 1) {
+    return error("\"{}\": \"{}\" runs on {} executors; name one", text, id, of_node.size());
+  }
+  return error("\"{}\": there is no executor or node \"{}\"; executors are {}", text, id,
                ids_of(model.executors));
+}
+
+Result<ExecutorIndex> executor_of(const Item& item, const model::Model& model) {
+  return executor_of(item.text, item.of, model);
 }
 
 Result<CallbackIndex> callback_of(const Item& item, const model::Model& model) {
@@ -187,6 +211,22 @@ Result<Change> new_budget(const Item& item, const model::Model& model) {
   return NewBudget{.executor = *executor, .budget = *budget};
 }
 
+Result<Change> new_reservation(const Item& item, const model::Model& model) {
+  const Result<ExecutorIndex> executor = executor_of(item, model);
+  if (!executor) return tl::unexpected(executor.error());
+  const auto slash = item.value.find('/');
+  const auto budget = yaml::parse_time(trimmed(item.value.substr(0, slash)));
+  const auto period = slash == std::string_view::npos
+                          ? std::nullopt
+                          : yaml::parse_time(trimmed(item.value.substr(slash + 1)));
+  if (!budget || !period || *budget > *period) {
+    return error(
+        "\"{}\": a reservation is a budget above 0 of a period that is no shorter: 3ms/5ms",
+        item.text);
+  }
+  return NewReservation{.executor = *executor, .budget = *budget, .period = *period};
+}
+
 Result<Change> new_priority(const Item& item, const model::Model& model) {
   const Result<CallbackIndex> callback = callback_of(item, model);
   if (!callback) return tl::unexpected(callback.error());
@@ -197,25 +237,42 @@ Result<Change> new_priority(const Item& item, const model::Model& model) {
   return NewPriority{.callback = *callback, .priority = *priority};
 }
 
-Result<Change> new_execution_time(const Item& item, const model::Model& model) {
-  NewExecutionTime result{.of = std::string(item.of), .callbacks = {}};
-  if (const auto callback = find<CallbackIndex>(model.callbacks, item.of)) {
-    result.callbacks = {*callback};
-  } else if (const auto executor = find<ExecutorIndex>(model.executors, item.of)) {
-    result.callbacks = callbacks_on(*executor, model);
-  } else {
-    return error("\"{}\": there is no callback or executor \"{}\"; executors are {}", item.text,
-                 item.of, ids_of(model.executors));
+/// The callbacks that the item is of: one, a node's, or an executor's where nothing else has that
+/// name.
+Result<std::vector<CallbackIndex>> callbacks_of(const Item& item, const model::Model& model) {
+  std::vector<CallbackIndex> callbacks = callbacks_named(item.of, model);
+  if (!callbacks.empty()) return callbacks;
+  if (const auto executor = find<ExecutorIndex>(model.executors, item.of)) {
+    return callbacks_on(*executor, model);
   }
+  return error("\"{}\": there is no callback, node or executor \"{}\"; executors are {}", item.text,
+               item.of, ids_of(model.executors));
+}
+
+/// Reads "execution_time(CALLBACK or NODE)=66%" and the like: `what` become `least` % or more.
+template <typename Share>
+Result<Change> new_share(const Item& item, const model::Model& model, std::string_view what,
+                         std::int64_t least) {
+  const auto callbacks = callbacks_of(item, model);
+  if (!callbacks) return tl::unexpected(callbacks.error());
+  Share result{.of = std::string(item.of), .callbacks = *callbacks};
   const bool in_percent = item.value.ends_with('%');
   const auto percent =
       whole_number(trimmed(item.value.substr(0, item.value.size() - (in_percent ? 1 : 0))));
-  if (!in_percent || !percent || *percent < 1 || *percent > most_percent) {
-    return error("\"{}\": execution times become 1% to {}% of what they are", item.text,
+  if (!in_percent || !percent || *percent < least || *percent > most_percent) {
+    return error("\"{}\": {} become {}% to {}% of what they are", item.text, what, least,
                  most_percent);
   }
   result.percent = static_cast<int>(*percent);
   return result;
+}
+
+Result<Change> longest_time(const Item& item, const model::Model& model) {
+  const auto callbacks = callbacks_of(item, model);
+  if (!callbacks) return tl::unexpected(callbacks.error());
+  const auto time = yaml::parse_time(item.value);
+  if (!time) return error("\"{}\": an execution time is a time with its unit", item.text);
+  return LongestTime{.of = std::string(item.of), .callbacks = *callbacks, .time = *time};
 }
 
 Result<Change> new_period(const Item& item, const model::Model& model) {
@@ -246,18 +303,26 @@ Result<Change> new_goal(const Item& item, const model::Model& model) {
   return NewGoal{.chain = static_cast<std::size_t>(chain - model.chains.begin()), .goal = *goal};
 }
 
-Result<Change> split(const Item& item, const model::Model& model) {
-  Split result{.of = std::string(item.of), .callbacks = {}};
-  if (const auto callback = find<CallbackIndex>(model.callbacks, item.of)) {
-    result.callbacks = {*callback};
-    return result;
-  }
-  for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
-    if (model.callbacks[c].node == item.of) result.callbacks.emplace_back(c);
-  }
-  if (!result.callbacks.empty()) return result;
+/// The callbacks that are to leave their executor.
+Result<std::vector<CallbackIndex>> leaving(const Item& item, const model::Model& model) {
+  std::vector<CallbackIndex> callbacks = callbacks_named(item.of, model);
+  if (!callbacks.empty()) return callbacks;
   return error("\"{}\": there is no callback or node \"{}\"; callbacks are {}", item.text, item.of,
                ids_of(model.callbacks));
+}
+
+Result<Change> split(const Item& item, const model::Model& model) {
+  const auto callbacks = leaving(item, model);
+  if (!callbacks) return tl::unexpected(callbacks.error());
+  return Split{.of = std::string(item.of), .callbacks = *callbacks};
+}
+
+Result<Change> move(const Item& item, const model::Model& model) {
+  const auto callbacks = leaving(item, model);
+  if (!callbacks) return tl::unexpected(callbacks.error());
+  const Result<ExecutorIndex> to = executor_of(item.text, item.value, model);
+  if (!to) return tl::unexpected(to.error());
+  return Move{.of = std::string(item.of), .callbacks = *callbacks, .to = *to};
 }
 
 Result<Change> without(const Item& item, const model::Model& model) {
@@ -274,9 +339,17 @@ Result<Change> parse_change(std::string_view text, const model::Model& model) {
   if (item.verb == "executor" && !item.value.empty()) return new_kind(item, model);
   if (item.verb == "order" && !item.value.empty()) return new_order(item, model);
   if (item.verb == "budget" && !item.value.empty()) return new_budget(item, model);
+  if (item.verb == "reserve" && !item.value.empty()) return new_reservation(item, model);
+  if (item.verb == "move" && !item.value.empty()) return move(item, model);
+  if (item.verb == "time" && !item.value.empty()) return longest_time(item, model);
   if (item.verb == "priority" && !item.value.empty()) return new_priority(item, model);
   if (item.verb == "split" && !item.of.empty() && item.value.empty()) return split(item, model);
-  if (item.verb == "execution_time" && !item.value.empty()) return new_execution_time(item, model);
+  if (item.verb == "execution_time" && !item.value.empty()) {
+    return new_share<NewExecutionTime>(item, model, "execution times", 1);
+  }
+  if (item.verb == "suspension" && !item.value.empty()) {
+    return new_share<NewSuspension>(item, model, "suspensions", 0);
+  }
   if (item.verb == "period" && !item.value.empty()) return new_period(item, model);
   if (item.verb == "delay" && item.of.empty() && !item.value.empty()) return longest_delay(item);
   if (item.verb == "without" && !item.of.empty() && item.value.empty()) return without(item, model);
@@ -287,6 +360,11 @@ Result<Change> parse_change(std::string_view text, const model::Model& model) {
 void apply(const NewBudget& change, model::Model& model) {
   auto& supply = model.executors[change.executor.value()].supply;
   std::get<model::ReservationSupply>(supply).budget = change.budget;
+}
+
+void apply(const NewReservation& change, model::Model& model) {
+  model.executors[change.executor.value()].supply =
+      model::ReservationSupply{change.budget, change.period, change.period};
 }
 
 void apply(const NewPriority& change, model::Model& model) {
@@ -329,10 +407,36 @@ Duration slowest_message(const model::Model& model) {
   return slowest;
 }
 
-void apply(const Split& change, model::Model& model) {
+/// Lets the callbacks run on that executor, registered after its own.
+void run_on(ExecutorIndex executor, std::span<const CallbackIndex> callbacks, model::Model& model) {
   const Duration delay = slowest_message(model);
-  const ExecutorIndex present = model[change.callbacks.front()].executor;
-  model::Executor made = model[present];
+  const auto within = [&](const model::Edge& edge) {
+    return model[edge.from].executor == model[edge.to].executor;
+  };
+  std::vector<model::Edge*> were_within;
+  for (model::Edge& edge : model.edges) {
+    if (within(edge)) were_within.push_back(&edge);
+  }
+  const auto registration = [&](CallbackIndex callback) { return model[callback].registration; };
+  std::vector<CallbackIndex> in_order = callbacks_on(executor, model);
+  const auto own = static_cast<std::ptrdiff_t>(in_order.size());
+  std::ranges::copy_if(callbacks, std::back_inserter(in_order), [&](CallbackIndex callback) {
+    return model[callback].executor != executor;
+  });
+  std::ranges::stable_sort(in_order.begin(), in_order.begin() + own, {}, registration);
+  std::ranges::stable_sort(in_order.begin() + own, in_order.end(), {}, registration);
+  std::int64_t next = 0;
+  for (const CallbackIndex callback : in_order) {
+    model.callbacks[callback.value()].executor = executor;
+    model.callbacks[callback.value()].registration = next++;
+  }
+  for (model::Edge* edge : were_within) {
+    if (!within(*edge)) edge->delay = std::max(edge->delay, delay);
+  }
+}
+
+void apply(const Split& change, model::Model& model) {
+  model::Executor made = model[model[change.callbacks.front()].executor];
   made.id = free_id(change.of, model);
   made.name.clear();
   made.cpu.reset();
@@ -342,12 +446,14 @@ void apply(const Split& change, model::Model& model) {
   }
   const ExecutorIndex own{model.executors.size()};
   model.executors.push_back(std::move(made));
+  run_on(own, change.callbacks, model);
+}
+
+void apply(const Move& change, model::Model& model) { run_on(change.to, change.callbacks, model); }
+
+void apply(const LongestTime& change, model::Model& model) {
   for (const CallbackIndex callback : change.callbacks) {
-    model.callbacks[callback.value()].executor = own;
-  }
-  for (model::Edge& edge : model.edges) {
-    const bool crosses = (model[edge.from].executor == own) != (model[edge.to].executor == own);
-    if (crosses) edge.delay = std::max(edge.delay, delay);
+    model.callbacks[callback.value()].execution_time = {change.time};
   }
 }
 
@@ -355,6 +461,18 @@ void apply(const NewExecutionTime& change, model::Model& model) {
   for (const CallbackIndex callback : change.callbacks) {
     auto& curve = model.callbacks[callback.value()].execution_time;
     curve = curves::scaled(curve, change.percent);
+  }
+}
+
+void apply(const NewSuspension& change, model::Model& model) {
+  for (const CallbackIndex callback : change.callbacks) {
+    auto& suspension = model.callbacks[callback.value()].suspension;
+    if (!suspension) continue;
+    if (change.percent == 0) {
+      suspension.reset();
+    } else {
+      suspension->curve = curves::scaled(suspension->curve, change.percent);
+    }
   }
 }
 
@@ -397,6 +515,19 @@ std::string text_of(const NewBudget& change, const model::Model& model) {
   return fmt::format("budget({})={}", model[change.executor].id, in_milliseconds(change.budget));
 }
 
+std::string text_of(const NewReservation& change, const model::Model& model) {
+  return fmt::format("reserve({})={}/{}", model[change.executor].id, in_milliseconds(change.budget),
+                     in_milliseconds(change.period));
+}
+
+std::string text_of(const Move& change, const model::Model& model) {
+  return fmt::format("move({})={}", change.of, model[change.to].id);
+}
+
+std::string text_of(const LongestTime& change, const model::Model& /*model*/) {
+  return fmt::format("time({})={}", change.of, in_milliseconds(change.time));
+}
+
 std::string text_of(const NewPriority& change, const model::Model& model) {
   return fmt::format("priority({})={}", model[change.callback].id, change.priority);
 }
@@ -421,6 +552,10 @@ std::string text_of(const Split& change, const model::Model& /*model*/) {
 
 std::string text_of(const NewExecutionTime& change, const model::Model& /*model*/) {
   return fmt::format("execution_time({})={}%", change.of, change.percent);
+}
+
+std::string text_of(const NewSuspension& change, const model::Model& /*model*/) {
+  return fmt::format("suspension({})={}%", change.of, change.percent);
 }
 
 std::string text_of(const NewPeriod& change, const model::Model& model) {

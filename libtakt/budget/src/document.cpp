@@ -13,6 +13,7 @@
 #include "takt/base/json_text.hpp"
 #include "takt/budget/change.hpp"
 #include "takt/curves/execution_time_curve.hpp"
+#include "takt/model/names.hpp"
 
 namespace takt::budget {
 
@@ -57,26 +58,6 @@ Json period(const model::Model& model, const std::optional<NewPeriod>& change) {
                      *change);
 }
 
-Json needs_of(const model::Model& model, const ChainPlan& planned) {
-  if (!planned.needs) return {};
-  const Needs& needs = *planned.needs;
-  Json json{{"goal", or_null(needs.goal)},
-            {"cores", or_null(needs.cores)},
-            {"execution_time", execution_time(model, needs.execution_time)},
-            {"period", period(model, needs.period)},
-            {"all_execution_times_percent", or_null(needs.all_execution_times)}};
-  json["what_if"] = Json::object();
-  if (needs.goal) {
-    json["what_if"]["goal"] = to_string(NewGoal{planned.chain, *needs.goal}, model);
-  }
-  if (needs.all_execution_times) {
-    const auto all =
-        shorter_callbacks(model, std::span(&planned.chain, 1), *needs.all_execution_times);
-    json["what_if"]["all_execution_times_percent"] = to_string(all, model);
-  }
-  return json;
-}
-
 Json executor(const model::Model& model, const Reservation& reservation) {
   return {{"id", model[reservation.executor].id},
           {"budget", reservation.budget.count()},
@@ -93,10 +74,11 @@ Json chain(const model::Model& model, const ChainPlan& planned) {
   return {{"id", chain.id},
           {"rank", or_null(chain.rank)},
           {"goal", or_null(chain.goal)},
+          {"kind", model::to_string(chain.kind)},
           {"bound", or_null(planned.bound)},
           {"state", to_string(planned.state)},
           {"met", planned.state == ChainPlan::State::guaranteed},
-          {"needs", needs_of(model, planned)}};
+          {"needs", needs_to_json(model, planned)}};
 }
 
 /// The bandwidth that is reserved on each core, or on all together.
@@ -124,6 +106,26 @@ Json cores(const model::Model& model, const Options& options, const ReservationP
 
 }  // namespace
 
+nlohmann::ordered_json needs_to_json(const model::Model& model, const ChainPlan& planned) {
+  if (!planned.needs) return {};
+  const Needs& needs = *planned.needs;
+  Json json{{"goal", or_null(needs.goal)},
+            {"cores", or_null(needs.cores)},
+            {"execution_time", execution_time(model, needs.execution_time)},
+            {"period", period(model, needs.period)},
+            {"all_execution_times_percent", or_null(needs.all_execution_times)}};
+  json["what_if"] = Json::object();
+  if (needs.goal) {
+    json["what_if"]["goal"] = to_string(NewGoal{planned.chain, *needs.goal}, model);
+  }
+  if (needs.all_execution_times) {
+    const auto all =
+        shorter_callbacks(model, std::span(&planned.chain, 1), *needs.all_execution_times);
+    json["what_if"]["all_execution_times_percent"] = to_string(all, model);
+  }
+  return json;
+}
+
 std::string to_json(const model::Model& model, const Options& options,
                     const ReservationPlan& plan) {
   Json document{{"format", "takt/budget"},
@@ -137,6 +139,8 @@ std::string to_json(const model::Model& model, const Options& options,
                 {"best_effort", Json::array()},
                 {"processors", cores(model, options, plan)},
                 {"analyses", plan.analyses},
+                {"steps", plan.steps},
+                {"gave_up", plan.gave_up},
                 {"seconds", plan.seconds}};
   for (const ChainPlan& planned : plan.chains) document["chains"].push_back(chain(model, planned));
   std::map<model::ExecutorIndex, bool> reserved;

@@ -1,4 +1,4 @@
-#include "needs.hpp"
+#include "takt/budget/needs.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -45,6 +45,7 @@ class Remedies {
   Remedies(const model::Model& model, const Options& options, std::vector<std::size_t> chains)
       : model_(model),
         options_(options),
+        left_(options.effort),
         chains_(std::move(chains)),
         chain_(chains_.back()),
         alone_(model, options) {
@@ -61,6 +62,9 @@ class Remedies {
     }
   }
 
+  /// The steps that find() has taken.
+  [[nodiscard]] std::int64_t steps() const { return options_.effort - left(); }
+
   Needs find() {
     Needs needs;
     needs.least_bound = alone_.bounds().chains[chain_].bound;
@@ -76,12 +80,20 @@ class Remedies {
   }
 
  private:
-  [[nodiscard]] bool met() { return alone_.met(chain_); }
+  /// What of the effort is left.
+  [[nodiscard]] std::int64_t left() const { return left_ - alone_.steps(); }
 
-  [[nodiscard]] bool is_guaranteed(const model::Model& model, const Options& options) const {
-    return Planner(model, options).plan(chains_) == Planner::Outcome::found;
+  [[nodiscard]] bool met() { return left() > 0 && alone_.met(chain_); }
+
+  [[nodiscard]] bool is_guaranteed(const model::Model& model, Options options) {
+    options.effort = left();
+    if (options.effort <= 0) return false;
+    Planner planner(model, options);
+    const bool found = planner.plan(chains_) == Planner::Outcome::found;
+    left_ -= planner.steps();
+    return found;
   }
-  [[nodiscard]] bool is_guaranteed(const model::Model& model) const {
+  [[nodiscard]] bool is_guaranteed(const model::Model& model) {
     return is_guaranteed(model, options_);
   }
 
@@ -194,6 +206,7 @@ class Remedies {
 
   const model::Model& model_;
   const Options& options_;
+  std::int64_t left_;
   std::vector<std::size_t> chains_;
   std::size_t chain_;
   /// Every executor on which the chain depends has all that a core grants.
@@ -209,7 +222,10 @@ void add_needs(const model::Model& model, const Options& options, ReservationPla
   for (ChainPlan& planned : plan.chains) {
     chains.push_back(planned.chain);
     if (planned.state == ChainPlan::State::guaranteed) continue;
-    planned.needs = Remedies(model, options, std::move(chains)).find();
+    Remedies remedies(model, options, std::move(chains));
+    planned.needs = remedies.find();
+    plan.steps += remedies.steps();
+    plan.gave_up = plan.gave_up || remedies.steps() >= options.effort;
     return;
   }
 }

@@ -11,6 +11,11 @@ bool ReservationPlan::complete() const {
       chains, [](const ChainPlan& chain) { return chain.state == ChainPlan::State::guaranteed; });
 }
 
+model::Model lossless(model::Model model) {
+  for (model::Callback& callback : model.callbacks) callback.queue_depth.reset();
+  return model;
+}
+
 model::Model with_reservations(model::Model model, const ReservationPlan& plan) {
   for (model::Executor& executor : model.executors) {
     if (std::holds_alternative<model::SlotSupply>(executor.supply)) continue;

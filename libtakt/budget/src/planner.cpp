@@ -32,7 +32,8 @@ Planner::Planner(const model::Model& model, const Options& options)
       options_(options),
       cores_(options.cores),
       whole_(model, options),
-      trial_(model, options) {
+      trial_(model, options),
+      most_steps_(options.effort) {
   std::ranges::copy(loads_of_slots(model), std::back_inserter(cores_.taken));
 }
 
@@ -86,7 +87,8 @@ Planner::Outcome Planner::plan(std::span<const std::size_t> chains) {
 }
 
 bool Planner::holds() {
-  if (steps() >= options_.effort) {
+  if (steps() >= most_steps_) {
+    gave_up_ = true;
     is_certain_ = false;
     return false;
   }

@@ -64,6 +64,10 @@ class Planner {
   [[nodiscard]] std::vector<Reservation> reservations(const Assignment& assignment) const;
   [[nodiscard]] std::size_t analyses() const { return whole_.analyses() + trial_.analyses(); }
   [[nodiscard]] std::int64_t steps() const { return whole_.steps() + trial_.steps(); }
+  /// From now on nothing more is tried once steps() has reached this; at first Options::effort.
+  void stop_after(std::int64_t steps) { most_steps_ = steps; }
+  /// Whether the effort has ended a search before it was complete.
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
 
  private:
   struct Candidate;
@@ -106,6 +110,8 @@ class Planner {
   /// Whether every goal that was missed is missed for certain: neither an analysis nor the search
   /// gave up early.
   bool is_certain_ = true;
+  std::int64_t most_steps_;
+  bool gave_up_ = false;
 };
 
 }  // namespace takt::budget

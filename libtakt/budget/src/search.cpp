@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "chains_by_rank.hpp"
-#include "needs.hpp"
 #include "planner.hpp"
+#include "takt/budget/needs.hpp"
 
 namespace takt::budget {
 
@@ -26,6 +26,8 @@ ReservationPlan plan(const model::Model& model, const Options& options) {
   std::size_t too_many = chains.size() + 1;
   for (std::size_t count = chains.size(); most + 1 < too_many;
        count = most + (too_many - most) / 2) {
+    // Half of what is left, so that a number that takes too long leaves some for smaller ones.
+    planner.stop_after(planner.steps() + (options.effort - planner.steps()) / 2);
     const Planner::Outcome outcome = planner.plan(std::span(chains).first(count));
     if (outcome == Planner::Outcome::found) {
       most = count;
@@ -35,12 +37,13 @@ ReservationPlan plan(const model::Model& model, const Options& options) {
       failure = outcome == Planner::Outcome::not_possible ? State::not_possible : State::not_found;
     }
   }
+  planner.stop_after(options.effort);
   if (options.lower && most > 0) assignment = planner.lowest(std::move(assignment));
   ReservationPlan plan;
   plan.reservations = planner.reservations(assignment);
   plan.mapping = assignment.mapping.kind;
   const analysis::Bounds bounds =
-      analysis::analyze(with_reservations(model, plan), options.analysis);
+      analysis::analyze(lossless(with_reservations(model, plan)), options.analysis);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     plan.chains.push_back({.chain = chains[i],
                            .state = i < most    ? State::guaranteed
@@ -50,6 +53,7 @@ ReservationPlan plan(const model::Model& model, const Options& options) {
   }
   plan.analyses = planner.analyses() + 1;
   plan.steps = planner.steps() + bounds.steps;
+  plan.gave_up = planner.gave_up();
   return plan;
 }
 
@@ -71,10 +75,14 @@ Result<void> check(const model::Model& model, const Options& options) {
 
 }  // namespace
 
-Result<ReservationPlan> search(const model::Model& model, const Options& options) {
+Result<ReservationPlan> search(const model::Model& model, const Options& given) {
+  Options options = given;
+  options.effort = std::max<std::int64_t>(options.effort, 1);
+  options.analysis.effort = std::min(options.analysis.effort, options.effort);
   if (auto valid = check(model, options); !valid) return tl::unexpected(valid.error());
   const auto begin = std::chrono::steady_clock::now();
   ReservationPlan found = plan(model, options);
+  options.effort -= std::min(options.effort, found.steps);
   if (options.find_needs) add_needs(model, options, found);
   found.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return found;

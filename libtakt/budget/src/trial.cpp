@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "takt/budget/plan.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 
 namespace takt::budget {
@@ -35,7 +36,8 @@ Range range_of(const model::ReservationSupply& reservation, const Options& optio
           .whole = reservation.deadline};
 }
 
-model::Model prepared(model::Model model, const Options& options) {
+model::Model prepared(model::Model given, const Options& options) {
+  model::Model model = lossless(std::move(given));
   for (model::Executor& executor : model.executors) {
     if (std::holds_alternative<model::SlotSupply>(executor.supply)) continue;
     executor.supply = whole_reservation(executor, options);
@@ -44,6 +46,8 @@ model::Model prepared(model::Model model, const Options& options) {
   }
   for (model::Callback& callback : model.callbacks) {
     callback.execution_time = curves::scaled(callback.execution_time, 100 + options.margin);
+    if (!callback.suspension) continue;
+    callback.suspension->curve = curves::scaled(callback.suspension->curve, 100 + options.margin);
   }
   return model;
 }

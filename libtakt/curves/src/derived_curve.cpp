@@ -17,9 +17,12 @@ void DerivedCurve::Terms::shrink(std::size_t size) {
   size_ = size;
 }
 
-void DerivedCurve::add(const ActivationSource& source) {
-  terms_.add(&source, Duration{0}, 1);
-  if (source.join != nullptr) raise_since_origin(source.join->since_origin);
+void DerivedCurve::add(const ActivationSource& source) { terms_.add(&source, Duration{0}, 1); }
+
+void DerivedCurve::add(const std::shared_ptr<const JoinCurve>& join) {
+  terms_.add(&join->source(), Duration{0}, 1);
+  joins_.push_back(join);
+  raise_since_origin(join->since_origin());
 }
 
 void DerivedCurve::add(const DerivedCurve& other, Duration shift) {
@@ -33,6 +36,7 @@ void DerivedCurve::add(const DerivedCurve& other, Duration shift) {
     if (total == unbounded_time) unbounded_ = true;
     terms_.add(term.source, total, term.multiplicity);
   }
+  joins_.insert(joins_.end(), other.joins_.begin(), other.joins_.end());
   if (other.has_line_) add(other.line_, shift);
   raise_since_origin(saturating_add(other.since_origin_, shift));
 }
@@ -47,6 +51,10 @@ void DerivedCurve::add(const std::optional<ActivationLine>& line, Duration shift
 
 void DerivedCurve::finish(std::size_t most) {
   if (terms_.size() > 1 && !unbounded_) merge_terms(most);
+  if (joins_.size() > 1) {
+    std::ranges::sort(joins_);
+    joins_.erase(std::ranges::unique(joins_).begin(), joins_.end());
+  }
   weigh();
   if (weight_ > most && !unbounded_) become_line();
   if (!unbounded_) return;
@@ -59,8 +67,8 @@ void DerivedCurve::weigh() {
   revision_ = 0;
   for (const Term& term : terms()) {
     const JoinCurve* join = term.source->join;
-    weight_ += join != nullptr ? join->weight : 1;
-    revision_ += join != nullptr ? join->revision : term.source->revision;
+    weight_ += join != nullptr ? join->weight() : 1;
+    revision_ += term.source->revision;
   }
   weight_ = std::max<std::size_t>(1, weight_);
 }
@@ -177,18 +185,13 @@ bool rarer(const ActivationLine& a, const ActivationLine& b) {
 
 }  // namespace
 
-void JoinCurve::set_operands(std::vector<DerivedCurve> given) {
-  if (operands == given) return;
-  operands = std::move(given);
-  ++revision;
-  depth = 1;
-  weight = 0;
-  since_origin = Duration{0};
-  for (const DerivedCurve& operand : operands) {
-    weight += operand.weight();
-    since_origin = std::max(since_origin, operand.since_origin());
+JoinCurve::JoinCurve(Kind kind, std::vector<DerivedCurve> operands)
+    : kind_(kind), operands_(std::move(operands)) {
+  for (const DerivedCurve& operand : operands_) {
+    weight_ += operand.weight();
+    since_origin_ = std::max(since_origin_, operand.since_origin());
     for (const auto& term : operand.terms()) {
-      if (term.source->join != nullptr) depth = std::max(depth, term.source->join->depth + 1);
+      if (term.source->join != nullptr) depth_ = std::max(depth_, term.source->join->depth() + 1);
     }
   }
 }
@@ -196,31 +199,31 @@ void JoinCurve::set_operands(std::vector<DerivedCurve> given) {
 std::int64_t JoinCurve::count(Duration window) const {
   std::int64_t least = unbounded_count;
   std::int64_t largest = 0;
-  for (const DerivedCurve& operand : operands) {
+  for (const DerivedCurve& operand : operands_) {
     const std::int64_t count = operand.count(window);
     least = std::min(least, count);
     largest = std::max(largest, count);
   }
-  return joined(kind, least, largest);
+  return joined(kind_, least, largest);
 }
 
 Plateau JoinCurve::plateau(Duration window) const {
   std::int64_t least = unbounded_count;
   std::int64_t largest = 0;
   Duration until = unbounded_time;
-  for (const DerivedCurve& operand : operands) {
+  for (const DerivedCurve& operand : operands_) {
     const Plateau level = operand.plateau(window);
     least = std::min(least, level.count);
     largest = std::max(largest, level.count);
     until = std::min(until, level.until);
   }
-  return {joined(kind, least, largest), until};
+  return {joined(kind_, least, largest), until};
 }
 
 const DerivedCurve* JoinCurve::rarest() const {
   const DerivedCurve* rarest = nullptr;
   std::optional<ActivationLine> least;
-  for (const DerivedCurve& operand : operands) {
+  for (const DerivedCurve& operand : operands_) {
     const auto line = operand.line_above();
     if (!line || (least && !rarer(*line, *least))) continue;
     rarest = &operand;
@@ -229,17 +232,22 @@ const DerivedCurve* JoinCurve::rarest() const {
   return rarest;
 }
 
-std::optional<ActivationLine> JoinCurve::line_above() const {
+const std::optional<ActivationLine>& JoinCurve::line_above() const {
+  if (!line_) line_ = find_line();
+  return *line_;
+}
+
+std::optional<ActivationLine> JoinCurve::find_line() const {
   std::optional<ActivationLine> largest = ActivationLine{};
   std::optional<ActivationLine> least;
-  for (const DerivedCurve& operand : operands) {
+  for (const DerivedCurve& operand : operands_) {
     const auto line = operand.line_above();
     largest = line && largest ? std::optional(largest->larger(*line)) : std::nullopt;
     if (line && (!least || rarer(*line, *least))) least = line;
   }
-  if (kind == Kind::all) return largest;
-  if (kind == Kind::newest && least) least = least->plus(ActivationLine::constant(1));
-  const bool below = kind == Kind::newest && largest && (!least || rarer(*largest, *least));
+  if (kind_ == Kind::all) return largest;
+  if (kind_ == Kind::newest && least) least = least->plus(ActivationLine::constant(1));
+  const bool below = kind_ == Kind::newest && largest && (!least || rarer(*largest, *least));
   return below ? largest : least;
 }
 

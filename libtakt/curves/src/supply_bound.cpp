@@ -1,6 +1,7 @@
 #include "takt/curves/supply_bound.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <iterator>
 
 #include "takt/base/int128.hpp"
@@ -69,7 +70,17 @@ Duration SupplyBound::supply_with_waits(Duration window) const {
   return periods * budget_ + std::min(next == waits_.end() ? budget_ : next->demand, served);
 }
 
+/// The most by which sbf rises within that time, which is sbf(blackout + time).
+Duration SupplyBound::most_in(Duration time) const {
+  assert(waits_.empty());
+  if (budget_ == period_) return time;
+  const std::int64_t periods = time / period_;
+  return saturating_add(saturating_multiply(budget_, periods),
+                        std::min(budget_, time - periods * period_));
+}
+
 Duration SupplyBound::supply(Duration window) const {
+  if (remaining_) return window <= Duration{0} ? Duration{0} : remaining_->supply(window);
   if (!waits_.empty()) return supply_with_waits(window);
   if (budget_ == period_) return std::max(Duration{0}, window - blackout_);
   const Duration served = window - blackout_;

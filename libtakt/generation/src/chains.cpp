@@ -43,6 +43,9 @@ void add_chains(Draft& draft) {
       chain.goal = Duration{random.between(1, 4 * draft.shape.longest_period.count())};
     }
     if (draft.with(draft.shape.rank)) chain.rank = random.between(1, 3);
+    if (draft.with(draft.shape.goal_kind)) {
+      chain.kind = random.chance(50) ? model::GoalKind::reaction : model::GoalKind::age;
+    }
     model.chains.push_back(std::move(chain));
   }
 }

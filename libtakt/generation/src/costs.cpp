@@ -2,33 +2,29 @@
 #include <numeric>
 
 #include "draft.hpp"
+#include "takt/generation/load.hpp"
 
 namespace takt::generation {
 
 namespace {
 
-double rate(const model::Activation& activation) {
-  if (const auto* periodic = std::get_if<model::PeriodicActivation>(&activation)) {
-    return 1.0 / static_cast<double>(periodic->period.count());
+/// What there is for one executor of a processor that it shares by fixed priorities, if each takes
+/// as much.
+double part_of_shared(const model::Model& model, const model::Executor& executor) {
+  const auto* fixed = std::get_if<model::FixedPrioritySupply>(&executor.supply);
+  if (fixed == nullptr) return bandwidth(executor.supply);
+  double left = 1 - static_cast<double>(fixed->withheld.count()) /
+                        static_cast<double>(fixed->withheld_period.count());
+  if (!executor.cpu) return left;
+  int sharers = 0;
+  for (const model::Executor& other : model.executors) {
+    if (other.cpu != executor.cpu) continue;
+    if (std::holds_alternative<model::ReservationSupply>(other.supply)) {
+      left -= bandwidth(other.supply);
+    }
+    if (std::holds_alternative<model::FixedPrioritySupply>(other.supply)) ++sharers;
   }
-  if (const auto* sporadic = std::get_if<model::SporadicActivation>(&activation)) {
-    return 1.0 / static_cast<double>(sporadic->min_separation.count());
-  }
-  const auto& values = std::get<model::MinDistanceActivation>(activation).values;
-  return static_cast<double>(values.size() - 1) / static_cast<double>(values.back().count());
-}
-
-double bandwidth(const model::Supply& supply) {
-  if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
-    return static_cast<double>(reservation->budget.count()) /
-           static_cast<double>(reservation->period.count());
-  }
-  if (const auto* slots = std::get_if<model::SlotSupply>(&supply)) {
-    Duration supplied{0};
-    for (const model::Slot& slot : slots->slots) supplied += slot.end - slot.start;
-    return static_cast<double>(supplied.count()) / static_cast<double>(slots->cycle.count());
-  }
-  return 1;
+  return std::max(0.0, left) / sharers;
 }
 
 /// The long-run rate of activations of each callback, as if no trigger set or join suppressed any.
@@ -62,9 +58,9 @@ void add_costs(Draft& draft) {
     for (std::size_t i = 0; i < callbacks.size(); ++i) shares.push_back(random.between(1, 10));
     const auto all = std::reduce(shares.begin(), shares.end());
     for (std::size_t i = 0; i < callbacks.size(); ++i) {
-      const double mean = bandwidth(model.executors[e].supply) * static_cast<double>(utilisation) /
-                          100 * static_cast<double>(shares[i]) / static_cast<double>(all) /
-                          rate_of[callbacks[i].value()];
+      const double mean = part_of_shared(model, model.executors[e]) *
+                          static_cast<double>(utilisation) / 100 * static_cast<double>(shares[i]) /
+                          static_cast<double>(all) / rate_of[callbacks[i].value()];
       model.callbacks[callbacks[i].value()].execution_time =
           draft.with(shape.zero_cost)
               ? std::vector{Duration{0}}
@@ -81,6 +77,16 @@ std::vector<Duration> cost_curve(Draft& draft, std::int64_t mean) {
   std::vector<Duration> curve{Duration{mean * length - rest * (length - 1)}};
   for (std::int64_t n = 1; n < length; ++n) curve.push_back(curve.back() + Duration{rest});
   return curve;
+}
+
+void add_suspensions(Draft& draft) {
+  for (model::Callback& callback : draft.model.callbacks) {
+    if (!draft.with(draft.shape.suspension)) continue;
+    const auto longest = std::max<std::int64_t>(1, callback.execution_time.front().count());
+    const std::int64_t mean = draft.random.between(1, longest);
+    callback.suspension =
+        model::Suspension{.curve = cost_curve(draft, mean), .times = draft.random.between(1, 3)};
+  }
 }
 
 }  // namespace takt::generation

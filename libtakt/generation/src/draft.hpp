@@ -38,7 +38,10 @@ struct Draft {
 
 // executors.cpp
 void add_executors(Draft& draft);
-/// The orders of default executors. The last step, so that models without the feature stay as they
+/// Fixed priorities of executors that have the whole of a processor. They are drawn from numbers of
+/// their own, so that the rest of a model is what it is without the feature.
+void add_fixed_priorities(Draft& draft, std::uint64_t seed);
+/// The orders of default executors. A late step, so that models without the feature stay as they
 /// were.
 void add_orders(Draft& draft);
 /// The callbacks must have their execution times already.
@@ -67,6 +70,9 @@ void add_names(Draft& draft);
 void add_costs(Draft& draft);
 /// A cost curve of about that mean: all instances alike, or a long one followed by short ones.
 std::vector<Duration> cost_curve(Draft& draft, std::int64_t mean);
+
+/// Which callbacks suspend themselves. The last step, for the same reason as that of the orders.
+void add_suspensions(Draft& draft);
 
 // chains.cpp
 void add_chains(Draft& draft);

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <array>
 #include <string>
+#include <variant>
 
 #include "draft.hpp"
 
@@ -65,6 +67,32 @@ void add_executors(Draft& draft) {
     }
     if (draft.with(shape.process)) executor.process = random.chance(50) ? "p0" : "p1";
     draft.model.executors.push_back(std::move(executor));
+  }
+}
+
+void add_fixed_priorities(Draft& draft, std::uint64_t seed) {
+  if (draft.shape.fixed_priority == 0) return;
+  constexpr std::uint64_t other_numbers = 0x9e3779b97f4a7c15;
+  Random random(seed ^ other_numbers);
+  const auto longest = draft.shape.longest_reservation_period.count();
+  const auto withholding = [&] {
+    model::FixedPrioritySupply supply;
+    supply.withheld_period = Duration{random.between(4, 4 + 4 * longest)};
+    if (!random.chance(30)) return supply;
+    supply.withheld = Duration{random.between(1, supply.withheld_period.count() / 4)};
+    return supply;
+  };
+  const std::array<model::FixedPrioritySupply, 2> of_cpu{withholding(), withholding()};
+  for (model::Executor& executor : draft.model.executors) {
+    const bool whole = std::holds_alternative<model::DedicatedSupply>(executor.supply);
+    if (!whole || !random.chance(draft.shape.fixed_priority)) continue;
+    // Several such threads have no bound.
+    if (executor.threads > 1 && random.chance(80)) continue;
+    if (!executor.cpu && random.chance(90)) executor.cpu = random.between(0, 1);
+    model::FixedPrioritySupply supply =
+        executor.cpu ? of_cpu[static_cast<std::size_t>(*executor.cpu)] : withholding();
+    supply.priority = random.between(1, 3);
+    executor.supply = supply;
   }
 }
 

@@ -70,6 +70,7 @@ model::Model random_model(const Shape& shape, std::uint64_t seed) {
   Draft draft(shape, seed);
   draft.model.name = "random " + std::to_string(seed);
   add_executors(draft);
+  add_fixed_priorities(draft, seed);
   add_callbacks(draft);
   restrict_triggers(draft);
   add_wiring(draft);
@@ -81,6 +82,7 @@ model::Model random_model(const Shape& shape, std::uint64_t seed) {
   add_labels(draft);
   add_links(draft);
   add_orders(draft);
+  add_suspensions(draft);
   return std::move(draft.model);
 }
 

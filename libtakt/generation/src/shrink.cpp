@@ -189,6 +189,13 @@ class Simplifications {
       with_less([&](Model& m) { return reservation(m) ? &reservation(m)->deadline : nullptr; });
       simplify_slots(e);
     }
+    // All executors of a processor say the same time here, so it changes in all of them.
+    with([&](Model& m) {
+      for (model::Executor& executor : m.executors) {
+        auto* fixed = std::get_if<model::FixedPrioritySupply>(&executor.supply);
+        if (fixed != nullptr) fixed->withheld = Duration{0};
+      }
+    });
   }
 
   void simplify_slots(std::size_t e) {
@@ -225,9 +232,19 @@ class Simplifications {
       });
       with([&](Model& m) { callback(m).execution_time.resize(1); });
       with_less([&](Model& m) { return &callback(m).execution_time.front(); }, epsilon);
+      simplify_suspension(i);
       with([&](Model& m) { make_source(m, CallbackIndex{i}); });
       simplify_activation(i);
     }
+  }
+
+  void simplify_suspension(std::size_t i) {
+    const auto suspension = [i](Model & m) -> auto& { return m.callbacks[i].suspension; };
+    with([&](Model& m) { suspension(m).reset(); });
+    if (!model_.callbacks[i].suspension) return;
+    with([&](Model& m) { suspension(m)->times = 1; });
+    with([&](Model& m) { suspension(m)->curve.resize(1); });
+    with_less([&](Model& m) { return &suspension(m)->curve.front(); }, epsilon);
   }
 
   /// Replaces the callback's incoming edges and its join by an activation of its own.
@@ -297,6 +314,7 @@ class Simplifications {
       with([&](Model& m) {
         m.chains[c].goal.reset();
         m.chains[c].rank.reset();
+        m.chains[c].kind = model::GoalKind::latency;
         m.chains[c].unknown.clear();
       });
     }

@@ -21,20 +21,57 @@ bool is_at(const Entity& entity, std::size_t ordinal, const Address& address) {
   return address.ordinals[static_cast<std::size_t>(topic - address.topics.begin())] == ordinal;
 }
 
+/// What entities have in common that only their order tells apart.
+using Alike = std::tuple<std::string, model::CallbackKind, std::string, std::optional<Duration>>;
+
+/// The positions, among those alike in their node, of the callbacks that the plan names here.
+std::map<Alike, std::vector<std::size_t>> named_positions(const ExecutorPlan& planned) {
+  std::map<Alike, std::vector<std::size_t>> named;
+  for (const CallbackPlan& callback : planned.callbacks) {
+    const Address& at = callback.address;
+    if (at.topics.empty()) named[{at.node, at.kind, "", at.period}].push_back(at.ordinals[0]);
+    for (std::size_t i = 0; i < at.topics.size(); ++i) {
+      named[{at.node, at.kind, at.topics[i], at.period}].push_back(at.ordinals[i]);
+    }
+  }
+  for (auto& [alike, positions] : named) std::ranges::sort(positions);
+  return named;
+}
+
+Alike alike(const Entity& entity) {
+  return {entity.node, entity.kind, entity.topic, entity.period};
+}
+
+/// The position of each entity among those alike in its node. An executor that has a part of the
+/// node, a callback group say, does not see the others: as long as it has no more of them than the
+/// plan names here, they are these.
+std::vector<std::size_t> positions_of(const ExecutorPlan& planned,
+                                      std::span<const Entity> entities) {
+  const auto named = named_positions(planned);
+  std::map<Alike, std::size_t> there;
+  for (const Entity& entity : entities) ++there[alike(entity)];
+  std::map<Alike, std::size_t> seen;
+  std::vector<std::size_t> positions;
+  for (const Entity& entity : entities) {
+    const std::size_t position = seen[alike(entity)]++;
+    const auto known = named.find(alike(entity));
+    const bool is_all = known != named.end() && there[alike(entity)] <= known->second.size();
+    positions.push_back(is_all ? known->second[position] : position);
+  }
+  return positions;
+}
+
 }  // namespace
 
 Assignment assign(const ExecutorPlan& planned, std::span<const Entity> entities) {
   Assignment result;
   result.policy = planned.policy;
   std::vector<bool> found(planned.callbacks.size());
-  std::map<std::tuple<std::string, model::CallbackKind, std::string, std::optional<Duration>>,
-           std::size_t>
-      alike;
+  const std::vector<std::size_t> positions = positions_of(planned, entities);
   for (std::size_t i = 0; i < entities.size(); ++i) {
     const Entity& entity = entities[i];
-    const std::size_t ordinal = alike[{entity.node, entity.kind, entity.topic, entity.period}]++;
     const auto callback = std::ranges::find_if(planned.callbacks, [&](const CallbackPlan& c) {
-      return is_at(entity, ordinal, c.address);
+      return is_at(entity, positions[i], c.address);
     });
     if (callback != planned.callbacks.end()) {
       const auto index = static_cast<std::size_t>(callback - planned.callbacks.begin());

@@ -128,15 +128,28 @@ class PlanReader {
     const json* member = owner.optional("supply");
     if (member == nullptr) return model::DedicatedSupply{};
     ObjectReader object(*member, owner.path_of("supply"), findings_);
-    const std::string kind = object.required_text("kind", "dedicated or reservation");
+    const std::string kind =
+        object.required_text("kind", "dedicated, reservation or fixed_priority");
     model::Supply supply;
     if (kind == "reservation") {
       supply = read_reservation(object);
+    } else if (kind == "fixed_priority") {
+      supply = read_fixed_priority(object);
     } else if (kind != "dedicated") {
-      findings_.fail("{}: \"{}\" is none of dedicated, reservation", object.path_of("kind"), kind);
+      findings_.fail("{}: \"{}\" is none of dedicated, reservation, fixed_priority",
+                     object.path_of("kind"), kind);
     }
     object.warn_of_unknown();
     return supply;
+  }
+
+  model::FixedPrioritySupply read_fixed_priority(ObjectReader& object) {
+    const std::int64_t priority = object.integer("priority").value_or(0);
+    if (priority < 1 || priority > model::most_thread_priority) {
+      findings_.fail("{}: must be between 1 and {}", object.path_of("priority"),
+                     model::most_thread_priority);
+    }
+    return {.priority = priority};
   }
 
   model::ReservationSupply read_reservation(ObjectReader& object) {

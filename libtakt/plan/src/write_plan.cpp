@@ -7,6 +7,7 @@
 #include "takt/base/json_text.hpp"
 #include "takt/model/names.hpp"
 #include "takt/plan/plan.hpp"
+#include "takt/plan/supply_json.hpp"
 
 namespace takt::plan {
 
@@ -14,16 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using scheduling::PolicyDescription;
-
-Json write(const model::Supply& supply) {
-  if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
-    return {{"kind", "reservation"},
-            {"budget", reservation->budget.count()},
-            {"period", reservation->period.count()},
-            {"deadline", reservation->deadline.count()}};
-  }
-  return {{"kind", "dedicated"}};
-}
 
 Json write(const CallbackPlan& planned, const PolicyDescription::Callback& callback) {
   const Address& address = planned.address;
@@ -61,7 +52,7 @@ Json write(const ExecutorPlan& planned) {
                    {"rule", to_string(policy.rule)},
                    {"threads", planned.threads},
                    {"cpu", or_null(planned.cpu)},
-                   {"supply", write(planned.supply)}};
+                   {"supply", to_json(planned.supply)}};
   if (policy.rule == scheduling::Rule::ready_set) {
     document["timers"] =
         policy.timers == scheduling::TimerHandling::privileged ? "privileged" : "polled";
@@ -91,6 +82,19 @@ Json write(const ExecutorPlan& planned) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json to_json(const model::Supply& supply) {
+  if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
+    return {{"kind", "reservation"},
+            {"budget", reservation->budget.count()},
+            {"period", reservation->period.count()},
+            {"deadline", reservation->deadline.count()}};
+  }
+  if (const auto* fixed = std::get_if<model::FixedPrioritySupply>(&supply)) {
+    return {{"kind", "fixed_priority"}, {"priority", fixed->priority}};
+  }
+  return {{"kind", "dedicated"}};
+}
 
 std::string to_json(const Plan& plan) {
   Json provenance = Json::parse(plan.provenance, nullptr, false);

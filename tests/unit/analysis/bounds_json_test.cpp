@@ -31,7 +31,7 @@ TEST(BoundsJson, FollowsTheContract) {
   EXPECT_EQ(document["callbacks"], json::parse(R"([
     {"id": "c0", "bound": 3, "by": "busy_window"}, {"id": "c1", "bound": 4, "by": "busy_window"}])"));
   EXPECT_EQ(document["chains"], json::parse(R"([
-    {"id": "chain0", "bound": 12, "goal": 12, "met": true,
+    {"id": "chain0", "bound": 12, "goal": 12, "kind": "latency", "met": true,
      "reaction_time": 112, "data_age": 12, "segments": [
       {"executor": "e0", "callbacks": ["c0"], "bound": 3, "by": "busy_window"},
       {"executor": "e1", "callbacks": ["c1"], "bound": 4, "by": "busy_window", "delay": 5}]}])"));
@@ -48,7 +48,7 @@ TEST(BoundsJson, MissingBoundsAreNullWithTheReason) {
   EXPECT_EQ(document["callbacks"], json::parse(R"([{"id": "c0", "bound": null,
     "reason": "executor \"e0\" needs 1.25 of a processor, its supply gives 0.60"}])"));
   EXPECT_EQ(document["chains"], json::parse(R"([
-    {"id": "chain0", "bound": null, "goal": 1000, "met": false, "reason":
+    {"id": "chain0", "bound": null, "goal": 1000, "kind": "latency", "met": false, "reason":
      "callback \"c0\" has no bound: executor \"e0\" needs 1.25 of a processor, its supply gives 0.60",
      "reaction_time": null, "reaction_time_reason":
      "callback \"c0\" has no bound: executor \"e0\" needs 1.25 of a processor, its supply gives 0.60",

@@ -121,7 +121,7 @@ TEST(CpuSharing, AThreadWithoutReservationHasNoKnownSupply) {
   EXPECT_EQ(found[0], "");
   EXPECT_EQ(found[1],
             "\"e1\" shares cpu 3 with \"e0\", and nothing says what is left for it: give each a "
-            "reservation or slots, or one of them another cpu");
+            "reservation, a fixed priority or slots, or one of them another cpu");
 }
 
 TEST(CpuSharing, SlotsOfOneProcessorDoNotOverlap) {

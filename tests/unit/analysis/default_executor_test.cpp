@@ -11,6 +11,7 @@ namespace {
 
 using model::CallbackKind;
 using model::ModelBuilder;
+using std::chrono::milliseconds;
 
 model::ReservationSupply reservation(std::int64_t budget, std::int64_t period) {
   return {Duration{budget}, Duration{period}, Duration{period}};
@@ -153,6 +154,27 @@ TEST(RosLlamaFact, F23_MonotoneInCostAndActivationAndAntitoneInSupply) {
       }
     }
   }
+}
+
+/// The tracker of ros-llama: 120 ms for an image every 100 ms, of which the newest waits. When an
+/// image comes, one may be under way, and one of each other callback goes before in both windows.
+TEST(DefaultExecutor, AQueueThatDisplacesBoundsWhatIsNotLost) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto odometry = builder.subscription(e, milliseconds{2}, model::every(milliseconds{20}));
+  const auto tracker = builder.subscription(e, milliseconds{120}, model::every(milliseconds{100}));
+  EXPECT_FALSE(analyze(builder.model()).callbacks[tracker.value()].bound);
+  for (const auto& [depth, bound] : {std::pair{1, 244}, std::pair{2, 366}}) {
+    builder.model().callbacks[tracker.value()].queue_depth = depth;
+    const Bounds bounds = analyze(builder.model());
+    EXPECT_EQ(bounds.callbacks[tracker.value()].bound, milliseconds{bound});
+    EXPECT_THAT(bounds.full_queues, testing::ElementsAre(builder.model()[tracker].id));
+    EXPECT_FALSE(bounds.callbacks[odometry.value()].bound);
+  }
+  // At most ten wait, each for one of the tracker's instances, and one runs.
+  builder.model().callbacks[odometry.value()].queue_depth = 10;
+  EXPECT_EQ(analyze(builder.model()).callbacks[odometry.value()].bound,
+            10 * milliseconds{120} + 11 * milliseconds{2});
 }
 
 }  // namespace

@@ -90,6 +90,18 @@ TEST(Effort, StepsAreLimitedWhateverTheModel) {
   }
 }
 
+/// Small models that are near saturation would take all of the effort, and be hardly better for it.
+TEST(Effort, NoCallbackHasMoreThanATwoHundredth) {
+  const model::Model model = independent(model::ExecutorKind::events, 100, 99);
+  const std::int64_t needed = analyze(model, {.effort = plenty}).steps;
+  ASSERT_GT(needed, 200 * 1000) << "more than there always is";
+  const auto coarse = [&](std::int64_t effort) {
+    return analyze(model, {.effort = effort}).coarse;
+  };
+  EXPECT_THAT(coarse(needed + needed / 2), ElementsAre("e0"));
+  EXPECT_THAT(coarse(2 * needed + 1000), IsEmpty());
+}
+
 /// They took 42 s and 67 s when curves of joins were sums of all that is joined, and nobody counted
 /// what it takes to derive and to evaluate them; and they had no bounds.
 TEST(Effort, JoinsOfJoinsAreBoundedInSomeStepsEach) {

@@ -25,6 +25,23 @@ TEST(EndToEnd, ReactionBeginsOnePeriodBeforeATimer) {
   EXPECT_EQ(chain.data_age, Duration{10});
 }
 
+TEST(EndToEnd, TheBoundIsThatOfTheTimeWhichTheGoalIsAbout) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto timer = builder.timer(e, Duration{4}, model::every(Duration{100}));
+  builder.chain({timer, builder.subscription(e, Duration{6})});
+  model::Model model = builder.model();
+  model.chains[0].goal = Duration{50};
+  for (const auto& [kind, bound] : {std::pair{model::GoalKind::latency, Duration{10}},
+                                    {model::GoalKind::reaction, Duration{110}},
+                                    {model::GoalKind::age, Duration{10}}}) {
+    model.chains[0].kind = kind;
+    const ChainBound chain = chain_of(model);
+    EXPECT_EQ(chain.bound, bound);
+    EXPECT_EQ(chain.met(), bound <= Duration{50});
+  }
+}
+
 /// Found by a hunt (single_threaded, seed 40094798): with jitter, two expiries may come within the
 /// response time though that is shorter than the period. The second one takes the first one's
 /// place, and the input of the first waits for it: 181 ns were seen in a simulation.
@@ -203,7 +220,7 @@ TEST(EndToEnd, AQueueThatLosesMessagesIsNamed) {
   EXPECT_TRUE(chain_of(builder.model()).data_age);
   builder.model().callbacks[reader.value()].queue_depth = 2;
   EXPECT_EQ(chain_of(builder.model()).data_age_reason,
-            "the queue of \"c1\" may lose messages; a depth of 3 would keep them");
+            "the queue of \"c1\" may lose messages: up to 3 come within its bound, and it holds 2");
 }
 
 /// Of two streams of activations the denser one limits the gap; and what is not of the chain may

@@ -187,8 +187,22 @@ TEST(ReleaseOverhead, OfMessagesWithinAChain) {
   builder.chain({head, builder.subscription(e, Duration{5})});
   EXPECT_EQ(analyze(builder.model()).chains[0].bound, Duration{15} + epsilon);
   builder.model().executors[0].release_overhead = Duration{2};
-  // The head with its own release and its message's; the subscription with one of the timer's.
-  EXPECT_EQ(analyze(builder.model()).chains[0].bound, Duration{10 + 2 + 2 + 5 + 2} + epsilon);
+  // The timer's release, the head with its message's, and the subscription.
+  EXPECT_EQ(analyze(builder.model()).chains[0].bound, Duration{2 + 10 + 2 + 5} + epsilon);
+}
+
+/// Ten timers that are released together: an instance with all releases that may come while it runs
+/// takes 21 ms, and ten of them more than the period. In a window all releases come once in a
+/// period: 20 ms of them and nine instances go before the last one, which the next ones may delay.
+TEST(ReleaseOverhead, CountsOnceInAWindow) {
+  const std::vector<Timer> set(10, {milliseconds{1}, milliseconds{100}});
+  const Bounds bounds = analyze(rate_monotonic(set, milliseconds{2}).model());
+  const Duration last = milliseconds{20 + 9 + 1 + 20};
+  EXPECT_EQ(bounds.callbacks.back().bound, last);
+  for (const CallbackBound& callback : bounds.callbacks) {
+    ASSERT_TRUE(callback.bound) << callback.reason;
+    EXPECT_LE(*callback.bound, last);
+  }
 }
 
 /// Trees of component-cps 4.8: a root per publisher, each with both subscribers below it.
@@ -254,6 +268,30 @@ TEST(CpsFact, A41_LimitedPreemptiveBounds) {
       const Duration ours = std::max(bounds.chains[2 * tree].bound.value_or(Duration::max()),
                                      bounds.chains[2 * tree + 1].bound.value_or(Duration::max()));
       EXPECT_LE(ours, milliseconds{set.bounds[tree]});
+    }
+  }
+}
+
+/// By deadlines, which are the periods: the greatest responses of the trees in simulations with
+/// random phases (component-cps 4.8) are reached.
+TEST(CpsFact, A41_LimitedPreemptiveBoundsByDeadline) {
+  struct Set {
+    std::array<int, 3> roots;
+    std::array<int, 2> subscribers;
+    std::array<int, 3> bounds;
+  };
+  for (const Set& set :
+       {Set{{1, 1, 5}, {2, 2}, {10, 15, 19}}, Set{{2, 1, 12}, {2, 2}, {18, 23, 33}},
+        Set{{3, 1, 12}, {2, 4}, {21, 33, 43}}}) {
+    model::Model model = many_to_many(set.roots, set.subscribers).model();
+    for (model::Callback& callback : model.callbacks) {
+      if (callback.kind != model::CallbackKind::timer) continue;
+      callback.deadline = std::get<model::PeriodicActivation>(*callback.activation).period;
+    }
+    const Bounds bounds = analyze(model);
+    for (std::size_t tree = 0; tree < 3; ++tree) {
+      EXPECT_EQ(bounds.chains[2 * tree].bound, milliseconds{set.bounds[tree]});
+      EXPECT_EQ(bounds.chains[2 * tree + 1].bound, milliseconds{set.bounds[tree]});
     }
   }
 }

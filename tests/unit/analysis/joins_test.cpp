@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <random>
 
 #include "activation/propagation.hpp"
@@ -255,6 +256,53 @@ TEST_P(DeepJoins, StayAsRareAndAsSimpleAsTheirSources) {
   EXPECT_LE(work[1], 2 * work[0] + work[0] / 10);
 }
 
+/// How many curves of the model and lines an evaluation looks at, counted by one.
+std::size_t looked_at(const curves::DerivedCurve& curve, std::size_t most) {
+  std::size_t count = curve.line() == curves::ActivationLine{} ? 0 : 1;
+  for (const auto& term : curve.terms()) {
+    if (term.source->join == nullptr) ++count;
+    if (term.source->join == nullptr || count > most) continue;
+    for (const curves::DerivedCurve& operand : term.source->join->operands()) {
+      count += looked_at(operand, most - std::min(most, count));
+    }
+  }
+  return count;
+}
+
+/// Executors that hand messages to and fro follow each other's curves in rounds. In none of them
+/// does an evaluation look at more than the curve says, though each round nests the joins more
+/// deeply.
+TEST_P(DeepJoins, StaySimpleInEveryRoundOfSeveralExecutors) {
+  ModelBuilder builder;
+  std::vector<model::ExecutorIndex> executors;
+  for (int e = 0; e < 3; ++e) executors.push_back(builder.executor());
+  std::vector<model::CallbackIndex> outputs;
+  for (int source = 0; source < 2; ++source) {
+    outputs.push_back(builder.timer(executors[0], Duration{1},
+                                    model::PeriodicActivation{Duration{1000}, Duration{7}}));
+  }
+  for (std::size_t n = 0; n < 60; ++n) {
+    const auto joined = builder.subscription(executors[n % 3], Duration{1});
+    const std::vector inputs(outputs.end() - 2, outputs.end());
+    for (const auto input : inputs) builder.edge(input, joined);
+    builder.join(joined, GetParam(), inputs);
+    outputs.push_back(joined);
+  }
+  const System system(builder.model());
+  Curves curves(system);
+  std::vector<Duration> response(system.tasks.size(), Duration{1});
+  for (int round = 0; round < 70; ++round) {
+    for (const auto executor : executors) {
+      curves.propagate(executor, response);
+      for (const auto output : outputs) {
+        const auto& curve = curves.activations(output);
+        ASSERT_LE(looked_at(curve, curve.weight()), curve.weight()) << round;
+      }
+    }
+    for (std::size_t c = 0; c < response.size(); ++c) response[c] += Duration(c % 3);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, DeepJoins, testing::Values(JoinKind::and_, JoinKind::newest),
                          [](const auto& test) {
                            return test.param == JoinKind::and_ ? "and" : "newest";
@@ -263,12 +311,11 @@ INSTANTIATE_TEST_SUITE_P(Kinds, DeepJoins, testing::Values(JoinKind::and_, JoinK
 TEST(Joins, OneThatWaitsForAnInputThatNeverComesHasNoSecondActivation) {
   const auto periodic = curves::ActivationCurve::periodic(Duration{10}, Duration{0});
   const curves::ActivationSource source{.curve = &periodic};
-  curves::JoinCurve join{.kind = curves::JoinCurve::Kind::newest,
-                         .operands = std::vector<curves::DerivedCurve>(2)};
-  join.operands[0].add(source);
-  const curves::ActivationSource joined{.join = &join};
+  std::vector<curves::DerivedCurve> operands(2);
+  operands[0].add(source);
   curves::DerivedCurve activations;
-  activations.add(joined);
+  activations.add(std::make_shared<const curves::JoinCurve>(curves::JoinCurve::Kind::newest,
+                                                            std::move(operands)));
   EXPECT_EQ(activations.distance(1), Duration{0});
   EXPECT_EQ(activations.distance(2), curves::unbounded_time);
 }

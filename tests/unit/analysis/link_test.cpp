@@ -69,6 +69,19 @@ TEST(LinkBounds, EqualsGoInTheirOrder) {
   EXPECT_EQ(bounds.links[1].bound, Duration{15 + 105 + 105 + 55});
 }
 
+/// One message is late for 950 ns before it reaches the link, the next one is not, and comes 50 ns
+/// after it: it waits for 105 - 50. The receiver gets both as close together as the link can.
+TEST(LinkBounds, CountWhatDelaysBeforeTheLinkBunch) {
+  LinkModel link;
+  link.stream(1, 100, Duration{1000});
+  EXPECT_EQ(analyze(link.builder.model()).links[0].bound, Duration{105});
+  link.builder.model().edges[0].delay = Duration{950};
+  const Bounds bounds = analyze(link.builder.model());
+  EXPECT_EQ(bounds.links[0].bound, Duration{105 + 105 - 50});
+  // In a chain the delay counts once, wherever it passes.
+  EXPECT_EQ(bounds.chains[0].segments[1].delay, Duration{950 + 160});
+}
+
 TEST(LinkBounds, AreDelaysInChains) {
   LinkModel link;
   link.stream(2, 10, Duration{1000});

@@ -11,6 +11,7 @@
 #include "takt/budget/document.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/generation/random_model.hpp"
+#include "takt/model/json.hpp"
 #include "takt/model/validate.hpp"
 
 /// The search for reservations.
@@ -482,6 +483,56 @@ TEST(Search, Fact26And27DegradationGoesByRankAndFreesExecutors) {
     }
   }
   EXPECT_GT(degraded, 10);
+}
+
+// Each of these messages takes half of a period, and few have to be handled for the others to be
+// lost: their bound alone would be kept by a tenth of the processor.
+TEST(Search, GivesWhatLosesNoMessages) {
+  ModelBuilder builder;
+  const auto e = builder.executor();
+  const auto subscription = builder.subscription(e, ms(5), model::every(ms(10)));
+  builder.model().callbacks[subscription.value()].queue_depth = 1;
+  builder.chain({subscription}, ms(100));
+  const ReservationPlan plan = plan_of(builder.model());
+  ASSERT_TRUE(plan.complete());
+  EXPECT_GE(bandwidth(builder.model(), plan), 0.5);
+}
+
+// What is guaranteed when the effort ends is guaranteed, nothing is called impossible that is not,
+// and a search that was complete is as without a limit.
+TEST(Search, EndsWithWhatItHasWhenItsEffortIsUsedUp) {
+  int gave_up = 0;
+  int guaranteed = 0;
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    const model::Model model = random_system(seed, seed % 2 == 0 ? 20 : -30);
+    const ReservationPlan full = plan_of(model);
+    EXPECT_FALSE(full.gave_up);
+    for (const int part : {1, 10, 60, 250}) {
+      Options options;
+      options.effort = std::max<std::int64_t>(full.steps * part / 100, 1);
+      const ReservationPlan plan = plan_of(model, options);
+      const auto bounds = analysis::analyze(with_reservations(model, plan));
+      for (const ChainPlan& chain : plan.chains) {
+        if (chain.state != State::guaranteed) continue;
+        EXPECT_TRUE(bounds.chains[chain.chain].met().value()) << seed;
+      }
+      // An analysis may begin at the end of the search, another at that of the needs, one is left
+      // for the result; and each takes some steps whatever its effort.
+      EXPECT_LE(plan.steps, 3 * options.effort + 3 * bounds.steps) << seed;
+      for (std::size_t i = 0; i < plan.chains.size(); ++i) {
+        if (plan.chains[i].state != State::not_possible) continue;
+        EXPECT_NE(full.chains[i].state, State::guaranteed) << seed;
+      }
+      gave_up += plan.gave_up ? 1 : 0;
+      if (plan.gave_up) {
+        guaranteed += plan.chains.front().state == State::guaranteed ? 1 : 0;
+      } else if (options.effort > full.steps) {
+        EXPECT_EQ(to_json(with_reservations(model, plan)), to_json(with_reservations(model, full)));
+      }
+    }
+  }
+  EXPECT_GT(gave_up, 30);
+  EXPECT_GT(guaranteed, 5);
 }
 
 }  // namespace

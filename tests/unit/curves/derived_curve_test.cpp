@@ -127,9 +127,9 @@ TEST(JoinCurve, ALineAboveIsNowhereBelow) {
     Sources sources;
     for (const auto kind :
          {JoinCurve::Kind::all, JoinCurve::Kind::newest, JoinCurve::Kind::least}) {
-      JoinCurve join{.kind = kind, .operands = {}};
-      join.set_operands({sources.add(random_curve(random)), sources.add(random_curve(random))});
-      EXPECT_EQ(join.weight, 2U);
+      const JoinCurve join(kind,
+                           {sources.add(random_curve(random)), sources.add(random_curve(random))});
+      EXPECT_EQ(join.weight(), 2U);
       const auto line = join.line_above();
       if (!line) continue;
       for (std::int64_t window = 1; window < 5000; window += 31) {

@@ -41,6 +41,32 @@ TEST(RosLlamaFact, F06_UnitSlopeMonotoneAndFullBandwidthIsTheProcessor) {
   }
 }
 
+/// A thread that suspends itself is supplied by sbf from each resumption on: that is never less
+/// than sbf of the whole time without the suspensions and a blackout for each, and forgone() bounds
+/// what this lacks.
+TEST(SupplyBound, BoundsWhatSuspensionsForgo) {
+  for (int period = 1; period <= 6; ++period) {
+    for (int budget = 1; budget <= period; ++budget) {
+      for (int deadline = budget; deadline <= period; ++deadline) {
+        const auto supply =
+            SupplyBound::reservation(Duration{budget}, Duration{period}, Duration{deadline});
+        for (Duration before{0}; before < Duration{25}; before += epsilon) {
+          for (Duration after{0}; after < Duration{25}; after += epsilon) {
+            for (Duration suspended{0}; suspended < Duration{15}; suspended += epsilon) {
+              const Duration whole = before + suspended + after;
+              const Duration supplied = supply.supply(before) + supply.supply(after);
+              ASSERT_GE(supplied, supply.supply(before + after - supply.blackout()));
+              ASSERT_GE(supplied, supply.supply(whole) - supply.forgone(suspended, 1));
+              ASSERT_LE(supply.forgone(before + after, 2),
+                        supply.forgone(before, 1) + supply.forgone(after, 1));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(RosLlamaFact, F38_InverseOfTheSevenMillisecondReservation) {
   const auto supply = reservation(microseconds{700}, milliseconds{7});
   EXPECT_EQ(supply.time_for(microseconds{700}), microseconds{13'300});

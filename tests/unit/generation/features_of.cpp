@@ -56,6 +56,8 @@ class Collector {
       add_if(reservation->deadline < reservation->period, "supply: early deadline");
     }
     add_if(std::holds_alternative<model::SlotSupply>(executor.supply), "supply: slots");
+    add_if(std::holds_alternative<model::FixedPrioritySupply>(executor.supply),
+           "supply: fixed priority");
     add_if(!executor.overhead.empty(), "overhead");
     add_if(executor.release_overhead > Duration{0}, "release_overhead");
     add_if(executor.table.has_value(), "table");

@@ -48,6 +48,19 @@ TEST_F(Assign, AThirdSubscriptionIsNotOneOfTheTwoPlanned) {
   EXPECT_THAT(assign(plan_.executors[0], entities).unplanned, ElementsAre(2U));
 }
 
+TEST_F(Assign, AnExecutorThatHasAPartOfTheNodeSeesOnlyItsOwn) {
+  // The other two are on an executor of their own, as of another callback group.
+  plan_.executors[0].callbacks[1].address.ordinals = {1};
+  plan_.executors[0].callbacks[2].address.ordinals = {3};
+  const auto found = [&](std::size_t images) {
+    return assign(plan_.executors[0], std::vector(images, image_)).callbacks;
+  };
+  EXPECT_THAT(found(1), ElementsAre(LocalIndex(1)));
+  EXPECT_THAT(found(2), ElementsAre(LocalIndex(1), LocalIndex(2)));
+  // One that has the whole node sees all of them.
+  EXPECT_THAT(found(4), ElementsAre(LocalIndex(3), LocalIndex(1), LocalIndex(4), LocalIndex(2)));
+}
+
 TEST_F(Assign, AJoinTakesTheMessagesOfAllItsTopics) {
   plan_.executors[0].callbacks[1].address.topics = {"/image", "/pose"};
   plan_.executors[0].callbacks[1].address.ordinals = {0, 0};

@@ -71,6 +71,16 @@ TEST(Plan, IsReadAsItIsWritten) {
   }
 }
 
+TEST(Plan, KeepsTheFixedPriorityOfAThread) {
+  model::Model model = camera_model();
+  model.executors[0].supply = model::FixedPrioritySupply{.priority = 42};
+  const std::string written = to_json(planned(model, ExecutorKind::events));
+  const auto read = parse_plan(written, "plan.json");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(std::get<model::FixedPrioritySupply>(read->executors[0].supply).priority, 42);
+  EXPECT_EQ(to_json(*read), written);
+}
+
 TEST(Plan, TablesToo) {
   policy::Options options;
   options.tables["main"] = {
@@ -121,9 +131,18 @@ TEST(Plan, RefusesWhatIsNoSupply) {
   EXPECT_EQ(supply_fault(R"({"kind": "reservation", "budget": 1, "period": 2})"), "");
   EXPECT_EQ(
       supply_fault(R"({"kind": "reservaton", "budget": 1, "period": 2})"),
-      "plan.json: executors[0].supply.kind: \"reservaton\" is none of dedicated, reservation");
-  EXPECT_EQ(supply_fault(R"({"budget": 1, "period": 2})"),
-            "plan.json: executors[0].supply.kind: missing; dedicated or reservation");
+      "plan.json: executors[0].supply.kind: \"reservaton\" is none of dedicated, reservation, "
+      "fixed_priority");
+  EXPECT_EQ(
+      supply_fault(R"({"budget": 1, "period": 2})"),
+      "plan.json: executors[0].supply.kind: missing; dedicated, reservation or fixed_priority");
+  EXPECT_EQ(supply_fault(R"({"kind": "fixed_priority", "priority": 99})"), "");
+  for (const char* supply :
+       {R"({"kind": "fixed_priority"})", R"({"kind": "fixed_priority", "priority": 0})",
+        R"({"kind": "fixed_priority", "priority": 100})"}) {
+    EXPECT_EQ(supply_fault(supply),
+              "plan.json: executors[0].supply.priority: must be between 1 and 99");
+  }
   for (const char* supply :
        {R"({"kind": "reservation", "budget": 1, "period": 2, "deadline": -1})",
         R"({"kind": "reservation", "budget": 2, "period": 3, "deadline": 1})",

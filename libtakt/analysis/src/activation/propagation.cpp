@@ -49,14 +49,27 @@ const curves::DerivedCurve* largest(const std::vector<curves::DerivedCurve>& ope
   return all ? largest : nullptr;
 }
 
+/// Gives the join other operands, if they are others.
+void set_operands(std::shared_ptr<const curves::JoinCurve>& join,
+                  std::vector<curves::DerivedCurve> operands) {
+  if (join->operands() == operands) return;
+  join = std::make_shared<const curves::JoinCurve>(join->kind(), std::move(operands));
+}
+
 }  // namespace
 
 Curves::Family Curves::make_family() const {
   Family family;
   family.edges.resize(system_.edges.size());
   family.activations.resize(system_.tasks.size());
-  family.joins.resize(system_.joins.size());
-  family.partial_joins.resize(system_.partial_joins);
+  using Kind = curves::JoinCurve::Kind;
+  const auto empty = [](Kind kind) {
+    return std::make_shared<const curves::JoinCurve>(kind, std::vector<curves::DerivedCurve>{});
+  };
+  for (const JoinInputs& join : system_.joins) {
+    family.joins.push_back(empty(join.kind == model::JoinKind::and_ ? Kind::all : Kind::newest));
+  }
+  family.partial_joins.assign(system_.partial_joins, empty(Kind::least));
   return family;
 }
 
@@ -70,19 +83,6 @@ Curves::Curves(const System& system)
     if (!system.tasks[c].own) continue;
     own_[c].source.curve = &*system.tasks[c].own;
     renew(CallbackIndex{c});
-  }
-  for (Family* family : {&ordinary_, &busy_}) set_up_joins(*family);
-}
-
-void Curves::set_up_joins(Family& family) const {
-  for (std::size_t j = 0; j < family.joins.size(); ++j) {
-    const bool all = system_.joins[j].kind == model::JoinKind::and_;
-    family.joins[j].curve.kind =
-        all ? curves::JoinCurve::Kind::all : curves::JoinCurve::Kind::newest;
-  }
-  for (Join& join : family.partial_joins) join.curve.kind = curves::JoinCurve::Kind::least;
-  for (auto* joins : {&family.joins, &family.partial_joins}) {
-    for (Join& join : *joins) join.source.join = &join.curve;
   }
 }
 
@@ -117,7 +117,7 @@ void Curves::restart(const Component& component) {
             if (!system_.tasks[index].is_source()) family->activations[index].clear();
             break;
           case PropagationStep::Kind::join:
-            family->joins[index].curve.set_operands({});
+            set_operands(family->joins[index], {});
             break;
           case PropagationStep::Kind::edge:
             family->edges[index].clear();
@@ -181,10 +181,7 @@ void Curves::follow_busy(const PropagationStep& step) {
 
 void Curves::derive_within(ExecutorIndex executor,
                            const std::function<Runs(CallbackIndex)>& runs) const {
-  if (!within_) {
-    within_ = make_family();
-    set_up_joins(*within_);
-  }
+  if (!within_) within_ = make_family();
   for (const auto& [kind, index] : system_.executors[executor.value()].propagation) {
     switch (kind) {
       case PropagationStep::Kind::activations:
@@ -244,24 +241,25 @@ void Curves::build_join(std::size_t index, Family& family, bool busy) const {
     }
     finish(operands[i], inputs.callback);
   }
-  family.joins[index].curve.set_operands(std::move(operands));
+  set_operands(family.joins[index], std::move(operands));
 }
 
 void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shift,
                       CallbackIndex callback) const {
   using Kind = curves::JoinCurve::Kind;
-  const auto& [join, source] = by;
-  work_ += join.weight / 2;
-  curve.raise_since_origin(curves::saturating_add(join.since_origin, shift));
-  const curves::DerivedCurve* only = join.kind == Kind::least ? nullptr : largest(join.operands);
-  const bool simple = join.depth <= deepest_join && join.weight <= most_terms(callback);
-  if (only != nullptr && (join.kind == Kind::all || join.operands.size() == 1)) {
+  const curves::JoinCurve& join = *by;
+  work_ += join.weight() / 2;
+  curve.raise_since_origin(curves::saturating_add(join.since_origin(), shift));
+  const curves::DerivedCurve* only =
+      join.kind() == Kind::least ? nullptr : largest(join.operands());
+  const bool simple = join.depth() <= deepest_join && join.weight() <= most_terms(callback);
+  if (only != nullptr && (join.kind() == Kind::all || join.operands().size() == 1)) {
     curve.add(*only, shift);
   } else if (simple) {
     curves::DerivedCurve reference;
-    reference.add(source);
+    reference.add(by);
     curve.add(reference, shift);
-  } else if (join.kind == Kind::all) {
+  } else if (join.kind() == Kind::all) {
     curve.add(join.line_above(), shift);
   } else {
     // Any operand is above a join of kind `least`, and any operand plus one activation is above one
@@ -271,7 +269,7 @@ void Curves::add_join(curves::DerivedCurve& curve, const Join& by, Duration shif
     const auto most = only != nullptr ? only->line_above() : std::nullopt;
     const bool as_rare = most && most->slope() <= rarest->line_above()->slope();
     curve.add(as_rare ? *only : *rarest, shift);
-    if (join.kind == Kind::newest && !as_rare) {
+    if (join.kind() == Kind::newest && !as_rare) {
       curve.add(curves::ActivationLine::constant(1), shift);
     }
   }
@@ -306,7 +304,7 @@ void Curves::pass_on(const TriggerEdge& edge, Family& family, bool busy, Duratio
     curves::DerivedCurve whole;
     add_join(whole, family.joins[*sender.join], Duration{0}, edge.from);
     finish(whole, edge.from);
-    partial.curve.set_operands({std::move(inputs), std::move(whole)});
+    set_operands(partial, {std::move(inputs), std::move(whole)});
     add_join(curve, partial, shift, edge.from);
   } else if (by_join) {
     add_join(curve, family.joins[*sender.join], shift, edge.from);

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -75,10 +76,8 @@ class Curves {
   bool follow(const PropagationStep& step, const std::vector<Duration>& response);
 
  private:
-  struct Join {
-    curves::JoinCurve curve;
-    curves::ActivationSource source{};
-  };
+  /// Never null.
+  using Join = std::shared_ptr<const curves::JoinCurve>;
   struct Family {
     std::vector<curves::DerivedCurve> edges;
     std::vector<curves::DerivedCurve> activations;
@@ -86,7 +85,6 @@ class Curves {
     std::vector<Join> partial_joins;
   };
   Family make_family() const;
-  void set_up_joins(Family& family) const;
 
   /// Takes one step of propagate() for η^b, after the same step for η.
   void follow_busy(const PropagationStep& step);

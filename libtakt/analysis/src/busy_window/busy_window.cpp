@@ -38,6 +38,10 @@ Duration BusyWindow::least_length(Duration rounding) const {
       looked_at += other.activations->weight();
       sum = saturating_add(sum, (*other.cost)(other.activations->count(x)));
     }
+    if (releases_) {
+      looked_at += releases_->activations->weight();
+      sum = saturating_add(sum, (*releases_->cost)(releases_->activations->count(x)));
+    }
     limits_.effort.spend(looked_at);
     return sum;
   });
@@ -67,12 +71,16 @@ Completion BusyWindow::complete(Duration offset, Duration start) {
           const std::int64_t activated = others_[j].activations->count(x);
           sum = saturating_add(sum, (*others_[j].cost)(std::min(activated, most_[j])));
         }
+        if (releases_) {
+          looked_at += releases_->activations->weight();
+          sum = saturating_add(sum, (*releases_->cost)(releases_->activations->count(x)));
+        }
         limits_.effort.spend(looked_at);
         return sum;
       });
   if (latest_start == unbounded_time) return {unbounded_time, unbounded_time};
-  const Duration last_cost = self_.cost->marginal(earlier + 1) - before_decision_;
-  return {latest_start, supply_.time_for(supply_.supply(latest_start) - epsilon + last_cost)};
+  return {latest_start,
+          supply_.time_for(supply_.supply(latest_start) - epsilon + last_cost(earlier))};
 }
 
 /// Lemma 22: where the count of own instances or a limit changes.
@@ -88,13 +96,14 @@ Duration BusyWindow::next_offset(Duration offset) const {
   return next;
 }
 
-LongestResponse BusyWindow::longest_response(Duration length) {
+LongestResponse BusyWindow::longest_response(Duration length, Duration enough) {
   if (length == unbounded_time) return {};
   OffsetSweep sweep(supply_, limits_.effort);
-  sweep.begin(blockers_, self_, length, before_decision_);
-  sweep.reserve(others_.size());
+  sweep.begin(blockers_, self_, length, before_decision_, while_last_);
+  sweep.reserve(others_.size() + 1);
   for (const Interferer& other : others_) sweep.add(other);
-  const LongestResponse swept = sweep.longest_response(unbounded_time);
+  if (releases_) sweep.add(*releases_);
+  const LongestResponse swept = sweep.longest_response(enough);
   return sweep.failed() ? search_longest_response(length) : swept;
 }
 

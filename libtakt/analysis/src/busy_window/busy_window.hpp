@@ -59,6 +59,21 @@ class BusyWindow {
   void set_lag(Duration lag) { lag_ = lag; }
   [[nodiscard]] Duration lag() const { return lag_; }
 
+  /// Counts the releases that come within the window with `during`, and `while_last` for those that
+  /// come while the victim runs, instead of releases within the costs of instances. The window then
+  /// begins when no release is under way either, or counts it as blocking
+  /// (docs/analysis-theory.md, "Releases").
+  void count_releases(const Interferer& during, Duration while_last) {
+    releases_ = during;
+    while_last_ = while_last;
+  }
+  [[nodiscard]] const std::optional<Interferer>& releases() const { return releases_; }
+  /// What the victim's own instance takes from its latest start on, if it is the one after
+  /// `earlier` others.
+  [[nodiscard]] Duration last_cost(std::int64_t earlier) const {
+    return self_.cost->marginal(earlier + 1) - before_decision_ + while_last_;
+  }
+
   /// The longest such window (Lemma 21); unbounded_time if it is longer than the horizon.
   [[nodiscard]] Duration length() const;
 
@@ -66,8 +81,10 @@ class BusyWindow {
   /// start. The completion does not decrease with the offset.
   [[nodiscard]] Completion complete(Duration offset, Duration start);
 
-  /// The longest time from activation to completion in a window of that length.
-  [[nodiscard]] LongestResponse longest_response(Duration length);
+  /// The longest time from activation to completion in a window of that length; one of at least
+  /// `enough` if there is any.
+  [[nodiscard]] LongestResponse longest_response(Duration length,
+                                                 Duration enough = curves::unbounded_time);
   /// Finds the same without visiting all offsets: for windows with too many of them, and for those
   /// in which a start lies beyond the given length.
   [[nodiscard]] LongestResponse search_longest_response(Duration length);
@@ -138,8 +155,6 @@ class BusyWindow {
   [[nodiscard]] const Interferer& self() const { return self_; }
   [[nodiscard]] const std::vector<Interferer>& others() const { return others_; }
   [[nodiscard]] const Blockers& blockers() const { return blockers_; }
-  /// The longest time for which releases put off a decision.
-  [[nodiscard]] Duration before_decision() const { return before_decision_; }
 
  private:
   [[nodiscard]] Duration least_length(Duration rounding) const;
@@ -150,6 +165,8 @@ class BusyWindow {
   std::vector<Interferer> others_;
   Blockers blockers_;
   Duration before_decision_;
+  std::optional<Interferer> releases_;
+  Duration while_last_{};
   Duration lag_{};
   std::vector<std::int64_t> most_;  // of each of the others, at the latest offset
 };

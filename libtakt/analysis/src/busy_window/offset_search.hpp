@@ -31,6 +31,13 @@ struct LongestResponse {
   }
 };
 
+/// What of the longest response is of interest. If it is shorter than `shortest`, any response is
+/// as good; and a search may end with the first one above `longest`.
+struct OfInterest {
+  Duration shortest{};
+  Duration longest = curves::unbounded_time;
+};
+
 /// The longest response time over all activation offsets t in a busy window of the given length:
 /// the maximum of finish(t) - t over 0 <= t < length, unbounded_time if a finish is.
 ///
@@ -44,7 +51,8 @@ struct LongestResponse {
 /// for the part's left end.
 template <typename Complete, typename NextOffset>
 [[nodiscard]] LongestResponse longest_response(Duration length, Complete complete,
-                                               NextOffset next_offset) {
+                                               NextOffset next_offset,
+                                               OfInterest of_interest = {}) {
   struct Part {
     Duration first{};
     Completion at_first;
@@ -59,11 +67,12 @@ template <typename Complete, typename NextOffset>
   LongestResponse longest{at_zero.finish, Duration{0}, at_zero.start};
   longest.take_longer(last_offset, at_last);
   std::vector<Part> parts{{Duration{0}, at_zero, last_offset, at_last.finish}};
-  while (!parts.empty()) {
+  while (!parts.empty() && longest.response <= of_interest.longest) {
     Part part = parts.back();
     parts.pop_back();
     // Offsets strictly between the ends that could still exceed the longest response found.
-    const Duration last = std::min(part.last, part.finish_at_last - longest.response) - epsilon;
+    const Duration shorter = std::max(longest.response, of_interest.shortest - epsilon);
+    const Duration last = std::min(part.last, part.finish_at_last - shorter) - epsilon;
     if (part.at_first.finish == part.finish_at_last || last <= part.first) continue;
     const Duration middle = part.first + (last - part.first + epsilon) / 2;
     const Duration offset = next_offset(middle);

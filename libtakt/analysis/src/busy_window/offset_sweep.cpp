@@ -11,11 +11,12 @@ using curves::saturating_add;
 using curves::unbounded_time;
 
 void OffsetSweep::begin(Blockers blockers, const Interferer& self, Duration length,
-                        Duration before_decision) {
+                        Duration before_decision, Duration while_last) {
   blockers_ = std::move(blockers);
   self_ = self;
   length_ = length;
   before_decision_ = before_decision;
+  while_last_ = while_last;
   others_.clear();
   offset_ = Duration{0};
   start_ = epsilon;
@@ -63,7 +64,8 @@ void OffsetSweep::count_own() {
   const Duration cost = (*self_.cost)(earlier);
   demand_ += cost - own_demand_;
   own_demand_ = cost;
-  last_cost_ = (*self_.cost)(earlier + 1) - cost - before_decision_;  // Lemma 17
+  // Lemma 17
+  last_cost_ = (*self_.cost)(earlier + 1) - cost - before_decision_ + while_last_;
 }
 
 void OffsetSweep::count(Other& other) {

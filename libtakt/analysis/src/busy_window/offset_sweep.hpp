@@ -25,9 +25,10 @@ class OffsetSweep {
   OffsetSweep(const curves::SupplyBound& supply, Effort& effort)
       : supply_(&supply), effort_(&effort) {}
 
-  /// Begins a new pass, in busy windows of that length. `before_decision`: see BusyWindow.
+  /// Begins a new pass, in busy windows of that length. `before_decision`, `while_last`: see
+  /// BusyWindow.
   void begin(Blockers blockers, const Interferer& self, Duration length,
-             Duration before_decision = Duration{0});
+             Duration before_decision = Duration{0}, Duration while_last = Duration{0});
   /// Reserves memory for this many others.
   void reserve(std::size_t others) { others_.reserve(others); }
   void add(const Interferer& other);
@@ -76,6 +77,7 @@ class OffsetSweep {
   Interferer self_;
   Duration length_{};
   Duration before_decision_{};
+  Duration while_last_{};
   Blockers blockers_;
   std::vector<Other> others_;
 

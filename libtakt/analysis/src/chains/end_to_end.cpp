@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "chains/chains.hpp"
+#include "full_queues.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/message_share.hpp"
 #include "takt/model/order.hpp"
@@ -82,14 +83,12 @@ class Gaps {
            });
   }
 
-  [[nodiscard]] std::int64_t most_waiting(CallbackIndex callback) const {
+  [[nodiscard]] std::int64_t most_within_bound(CallbackIndex callback) const {
     return solution_.curves().activations(callback).count(solution_.response(callback));
   }
 
   [[nodiscard]] bool may_lose(CallbackIndex callback) const {
-    const auto& depth = model_[callback].queue_depth;
-    return depth && solution_.response(callback) != unbounded_time &&
-           !model::samples_messages(model_[callback]) && most_waiting(callback) > *depth;
+    return may_be_full(system_, solution_, callback);
   }
 
   [[nodiscard]] bool joined(CallbackIndex callback, std::size_t edge) const {
@@ -270,8 +269,10 @@ class EndToEnd {
     for (std::size_t n = 0; n < chain.size(); ++n) {
       const model::Callback& callback = model_[chain[n]];
       if (gaps_.may_lose(chain[n])) {
-        fail(fmt::format("the queue of \"{}\" may lose messages; a depth of {} would keep them",
-                         callback.id, gaps_.most_waiting(chain[n])));
+        fail(
+            fmt::format("the queue of \"{}\" may lose messages: up to {} come within its bound, "
+                        "and it holds {}",
+                        callback.id, gaps_.most_within_bound(chain[n]), *callback.queue_depth));
       }
       if (n + 1 == chain.size()) continue;
       const auto between = edges_between(model_, chain[n], chain[n + 1]);

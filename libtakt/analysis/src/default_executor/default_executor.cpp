@@ -25,7 +25,7 @@ DefaultExecutor::DefaultExecutor(const Round& round, ExecutorIndex executor,
     : ExecutorAnalysis(round, executor),
       privileged_(privileged),
       memory_(members_.size()),
-      sweep_(executor_.supply, round.effort) {
+      sweep_(executor_.supply_from_quiet, round.effort) {
   if (round.options.method == Method::busy_window) return;
   const std::size_t each = members_.size() - 1;
   round.effort.spend(each * each * effort_of_kept_other);
@@ -48,7 +48,7 @@ void DefaultExecutor::begin_round() {
   for (const Member& member : members_) {
     if (!member.activations->empty()) once = saturating_add(once, member.task->cost(1));
   }
-  all_once_ = executor_.supply.time_for(once);
+  all_once_ = executor_.supply_from_quiet.time_for(once);
 }
 
 /// An instance may find all others pending, and both theorems admit each at least once.
@@ -105,7 +105,7 @@ LocalBound DefaultExecutor::polled(std::size_t index) {
   while (bound <= horizon()) {
     LongestResponse longest;
     if (by_windows) {
-      longest = busy_window(index, member.activations->count(bound), bound + epsilon);
+      longest = busy_window(index, polling_points(member, bound), bound + epsilon);
       if (longest.response <= bound) {
         longest.response = bound;
         return witnessed("busy_window", Equation::executor_window, longest);
@@ -128,9 +128,21 @@ std::int64_t DefaultExecutor::polling_points(std::span<const CallbackIndex> chai
   for (const CallbackIndex callback : chain) {
     const Member& each = member(callback);
     if (!each.task->polled) continue;
-    points = saturating_add(points, each.activations->count(response(each)));
+    points = saturating_add(points, polling_points(each, response(each)));
   }
   return points;
+}
+
+std::int64_t DefaultExecutor::polling_points(const Member& member, Duration response) {
+  return std::min(member.activations->count(response), depth(member));
+}
+
+std::int64_t DefaultExecutor::depth(const Member& member) {
+  return displaces(member) ? *member.task->queue_depth : curves::unbounded_count;
+}
+
+bool DefaultExecutor::displaces(const Member& member) {
+  return member.task->queue_depth.has_value() && !member.task->is_timer;
 }
 
 std::int64_t DefaultExecutor::extra_instances(std::size_t other, std::size_t victim) const {
@@ -145,7 +157,8 @@ bool DefaultExecutor::may_precede(std::size_t one, std::size_t other) const {
 RoundRobin DefaultExecutor::round_robin(std::size_t index,
                                         std::span<RoundRobin::Other> others) const {
   const Member& self = members_[index];
-  return {executor_.supply, round_.effort, self.task->cost, *self.activations, others};
+  return {executor_.supply,  round_.effort,   self.task->cost,
+          *self.activations, displaces(self), others};
 }
 
 void DefaultExecutor::add_others(std::size_t index, std::vector<RoundRobin::Other>& others) const {
@@ -166,7 +179,7 @@ Duration DefaultExecutor::rise(std::size_t index, Duration present, Duration lim
   auto points = activations.plateau(bound);
   while (bound <= std::min(limit, horizon()) && search.start() <= horizon()) {
     if (bound > points.until) points = activations.plateau(bound);
-    search.renew(bound, points.count);
+    search.renew(bound, std::min(points.count, depth(members_[index])));
     const bool moved = search.advance();
     if (const Duration next = search.response(); next > bound) {
       bound = next;
@@ -200,7 +213,7 @@ BusyWindow DefaultExecutor::processing_window(std::size_t index, std::int64_t po
   for (std::size_t j = 0; j < members_.size(); ++j) {
     if (j != index) others.push_back(limited_interferer(j, index, points));
   }
-  return {executor_.supply, limits(), interferer(members_[index], Window::executor),
+  return {executor_.supply_from_quiet, limits(), interferer(members_[index], Window::executor),
           std::move(others)};
 }
 
@@ -256,8 +269,8 @@ BusyWindow DefaultExecutor::privileged_window(std::size_t index) const {
       longest.take_longer(blocking(members_[j], members_[index]), members_[j].callback);
     }
   }
-  return {executor_.supply, limits(), interferer(members_[index], Window::level), std::move(higher),
-          Blockers(longest)};
+  return {executor_.supply_from_quiet, limits(), interferer(members_[index], Window::level),
+          std::move(higher), Blockers(longest)};
 }
 
 Terms DefaultExecutor::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {
@@ -268,12 +281,15 @@ Terms DefaultExecutor::terms(std::span<const CallbackIndex> chain, const LocalBo
   }
   const std::int64_t points = polling_points(chain);
   if (witness.equation == Equation::round_robin) return round_robin_terms(last, points, witness);
+  // How many polling points there are by the callback's activations alone.
+  const std::int64_t activated = members_[last].activations->count(response(members_[last]));
   if (witness.equation == Equation::narrowed_executor) {
-    return terms_of_instance(narrowed_window(last, points), witness, witness.offset);
+    return terms_of_instance(narrowed_window(last, activated), witness, witness.offset);
   }
   if (witness.equation == Equation::from_activation) {
-    const BusyWindow window = narrowed_window(last, points);
-    return direct_terms(direct(last, points, window, witness.offset)[witness.index], witness.start);
+    const BusyWindow window = narrowed_window(last, activated);
+    return direct_terms(direct(last, activated, window, witness.offset)[witness.index],
+                        witness.start);
   }
   // A chain may have been activated at the beginning of the window.
   return terms_of_instance(processing_window(last, points), witness,
@@ -286,7 +302,8 @@ Terms DefaultExecutor::round_robin_terms(std::size_t last, std::int64_t points,
   Terms terms(round_.system);
   const Member& self = members_[last];
   const Cost& cost = self.task->cost;
-  const std::int64_t earlier = std::max<std::int64_t>(0, pending(self, witness.start) - 1);
+  std::int64_t earlier = std::max<std::int64_t>(0, pending(self, witness.start) - 1);
+  if (displaces(self)) earlier = std::min(earlier, points);
   terms.add_cost(Kind::execution, self.callback, cost, earlier, earlier + 1);
   terms.add_cost(Kind::earlier, self.callback, cost, 0, earlier);
   for (std::size_t j = 0; j < members_.size(); ++j) {
@@ -295,7 +312,10 @@ Terms DefaultExecutor::round_robin_terms(std::size_t last, std::int64_t points,
                    std::min(pending(members_[j], witness.start),
                             saturating_add(points, extra_instances(j, last))));
   }
-  terms.add(Kind::supply, completion(witness.start, cost.marginal(earlier + 1)) - terms.total());
+  // Its window begins at the activation, whatever others have left over then.
+  const Duration finish = executor_.supply.time_for(executor_.supply.supply(witness.start) -
+                                                    epsilon + cost.marginal(earlier + 1));
+  terms.add(Kind::supply, finish - terms.total());
   return terms;
 }
 
@@ -314,8 +334,11 @@ Terms DefaultExecutor::round_robin_terms(std::size_t last, std::int64_t points,
 /// activated during a response time before it and during its own), less for each other callback the
 /// share at its own or at the victim's rate (one instance for each polling point), whichever is
 /// lower. docs/analysis-theory.md says what this test decides.
+///
+/// Where messages displace others nothing grows with y, and nothing is said.
 Duration DefaultExecutor::long_run_round_robin(std::size_t index, Duration present) {
   const Member& self = members_[index];
+  if (displaces(self)) return present;
   const Duration last = executor_.supply.time_for(self.task->cost(1));
   if (last == unbounded_time) return last;
   const Line own = demand_line(*self.activations, self.task->cost);
@@ -354,6 +377,7 @@ Int128 DefaultExecutor::long_run_round_robin(std::size_t index, const LongRunPoi
   const Member& self = members_[index];
   const Duration last = executor_.supply.time_for(self.task->cost(1));
   const Int128 present = point.response(self.callback);
+  if (displaces(self)) return 0;
   if (last == unbounded_time || present < point.time(last)) return 0;
   const Int128 start = present - point.time(last);
   const Int128 before = point.time(epsilon);

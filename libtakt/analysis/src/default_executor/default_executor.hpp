@@ -43,6 +43,13 @@ class DefaultExecutor final : public ExecutorAnalysis {
 
   /// pp(c), Def. 5: the most polling points in the response times of a chain's instances.
   [[nodiscard]] std::int64_t polling_points(std::span<const CallbackIndex> chain) const;
+  /// The same in a response time of a single callback. As many as fit into its queue see it before
+  /// it is taken (docs/analysis-theory.md, "Queues that displace").
+  [[nodiscard]] static std::int64_t polling_points(const Member& member, Duration response);
+  /// The size of the member's queue; unbounded_count if messages do not displace others.
+  [[nodiscard]] static std::int64_t depth(const Member& member);
+  /// A timer's expiries do not pass through a queue.
+  [[nodiscard]] static bool displaces(const Member& member);
   /// Whether of two members of one ready set the former may run before the latter.
   [[nodiscard]] bool may_precede(std::size_t one, std::size_t other) const;
   /// Lemma 4: before the instance of member `victim`, at most this many more instances of member

@@ -191,7 +191,7 @@ LocalBound DefaultExecutor::narrowed(CallbackIndex callback) {
   const Duration length = busy_window_length();
   const bool known = !self.activations->unbounded() && response(self) != unbounded_time;
   if (!self.task->polled || !known || length == unbounded_time) return {};
-  const std::int64_t points = polling_points(std::span(&callback, 1));
+  const std::int64_t points = self.activations->count(response(self));
   BusyWindow window = narrowed_window(index, points);
   std::size_t latest_way = 0;
   const auto from_activation = [&](Duration offset) {

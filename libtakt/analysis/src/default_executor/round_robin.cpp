@@ -25,6 +25,7 @@ void RoundRobin::renew(Duration own, std::int64_t polling_points) {
   own_activated_.renew();
   if (polling_points == polling_points_) return;
   polling_points_ = polling_points;
+  if (displaces_) take_own();
   for (Other& other : others_) {
     other.most = saturating_add(polling_points, other.extra);
     if (!other.saturated) continue;
@@ -41,7 +42,12 @@ void RoundRobin::renew(Duration own, std::int64_t polling_points) {
 /// Self-interference in S + R_i - ε, and Ω.
 void RoundRobin::count_own(Duration window) {
   own_activated_.count(window);
-  const std::int64_t earlier = std::max<std::int64_t>(0, own_activated_.count() - 1);
+  take_own();
+}
+
+void RoundRobin::take_own() {
+  std::int64_t earlier = std::max<std::int64_t>(0, own_activated_.count() - 1);
+  if (displaces_) earlier = std::min(earlier, polling_points_);
   const Duration cost = (*cost_)(earlier);
   demand_ = saturating_add(demand_, cost - own_demand_);
   own_demand_ = cost;

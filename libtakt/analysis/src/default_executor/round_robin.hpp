@@ -24,6 +24,8 @@ namespace takt::analysis {
 ///             most ε before the response ends. Of i itself, all but the instance count.
 ///   Lemma 4:  most_j: a polled callback runs at most once for each of the pp polling points, and
 ///             once more if it precedes i in the last processing window.
+///   Queues:   where messages to i displace older ones, i itself runs at most once before for each
+///             polling point (docs/analysis-theory.md, "Queues that displace").
 ///   Lemma 17: Ω, the marginal cost of the instance, is ET_i(n) - ET_i(n - 1) where it is the n-th.
 ///
 /// The search approaches S* from below, also while bounds, curves and polling points grow. It keeps
@@ -52,12 +54,14 @@ class RoundRobin {
   };
 
   /// `others` must outlive the search, which writes to them.
+  /// `displaces`: whether messages to i displace older ones.
   RoundRobin(const curves::SupplyBound& supply, Effort& effort, const Cost& cost,
-             const curves::DerivedCurve& activations, std::span<Other> others)
+             const curves::DerivedCurve& activations, bool displaces, std::span<Other> others)
       : supply_(&supply),
         effort_(&effort),
         cost_(&cost),
         own_activated_(activations),
+        displaces_(displaces),
         others_(others) {}
 
   /// Takes over the present bounds and curves of the others.
@@ -78,6 +82,7 @@ class RoundRobin {
  private:
   static void renew(Other& other);
   void count_own(Duration window);
+  void take_own();
   void count(Other& other, Duration window);
   void take_demand(Other& other);
 
@@ -85,6 +90,7 @@ class RoundRobin {
   Effort* effort_;
   const Cost* cost_;
   curves::GrowingCount own_activated_;
+  bool displaces_;
   Duration own_reach_{};
   Duration own_demand_{};
   /// Ω.

@@ -31,13 +31,13 @@ Line line_of(const curves::DerivedCurve& curve, const CostSlope& slope);
 Int128 share_of(const curves::JoinCurve& join, const CostSlope& slope) {
   Int128 least = most_share;
   Int128 largest = 0;
-  for (const curves::DerivedCurve& operand : join.operands) {
+  for (const curves::DerivedCurve& operand : join.operands()) {
     if (operand.unbounded()) continue;
     const Int128 share = line_of(operand, slope).slope;
     least = std::min(least, share);
     largest = std::max(largest, share);
   }
-  return join.kind == curves::JoinCurve::Kind::all ? largest : least;
+  return join.kind() == curves::JoinCurve::Kind::all ? largest : least;
 }
 
 /// An ActivationLine counts whole activations, so its count is less than one below its value.
@@ -129,6 +129,8 @@ Int128 long_run_cost(const Cost& cost) {
 }
 
 Int128 supplied_share(const curves::SupplyBound& supply) {
+  static_assert(curves::RemainingSupply::share_bits == unit_bits);
+  if (supply.remaining() != nullptr) return supply.remaining()->share();
   const Int128 period = supply.period().count();
   return (supply.budget().count() * unit + period - 1) / period;
 }

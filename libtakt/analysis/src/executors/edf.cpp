@@ -46,7 +46,7 @@ class Edf final : public JobQueueExecutor {
   void find_deadline_chains();
   void search_slack();
   [[nodiscard]] SlackSearch search() const {
-    return {chains_, executor_.supply, DeadlineBlocking::paper, limits()};
+    return {chains_, executor_.supply_from_quiet, DeadlineBlocking::paper, limits()};
   }
 
   /// A callback's place in the deadline chain that bounds it.
@@ -178,8 +178,8 @@ BusyWindow Edf::deadline_window(const Place& place) const {
       blockers.add({blocking(members_[rank], head), callback}, later);
     }
   }
-  return {executor_.supply,    limits(),        self, std::move(others),
-          std::move(blockers), before_decision_};
+  return {executor_.supply_from_quiet, limits(),        self, std::move(others),
+          std::move(blockers),         before_decision_};
 }
 
 LocalBound Edf::window_bound(const Place& place) {

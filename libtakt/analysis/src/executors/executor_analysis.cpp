@@ -36,7 +36,7 @@ BusyWindow ExecutorAnalysis::window_of_all() const {
   for (std::size_t j = 1; j < members_.size(); ++j) {
     others.push_back(interferer(members_[j], Window::executor));
   }
-  return {executor_.supply, limits(), interferer(members_.front(), Window::executor),
+  return {executor_.supply_from_quiet, limits(), interferer(members_.front(), Window::executor),
           std::move(others)};
 }
 
@@ -133,6 +133,15 @@ Terms ExecutorAnalysis::explain(std::span<const CallbackIndex> chain,
   }
 }
 
+namespace {
+
+Duration releases_within(const BusyWindow& window, Duration length) {
+  const Interferer& releases = *window.releases();
+  return (*releases.cost)(releases.activations->count(length));
+}
+
+}  // namespace
+
 Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witness& witness,
                                           Duration elapsed,
                                           std::span<const CallbackIndex> own) const {
@@ -154,9 +163,11 @@ Terms ExecutorAnalysis::terms_of_instance(const BusyWindow& window, const Witnes
   }
   const Blocking blocking = window.blockers().at(witness.offset);
   terms.add(Kind::blocking, blocking.time, blocking.callback, 1);
-  terms.add(Kind::supply,
-            completion(witness.start, self.cost->marginal(earlier + 1) - window.before_decision()) -
-                terms.total());
+  if (window.releases()) {
+    terms.add(Kind::releases, releases_within(window, witness.start) + window.last_cost(earlier) -
+                                  self.cost->marginal(earlier + 1));
+  }
+  terms.add(Kind::supply, completion(witness.start, window.last_cost(earlier)) - terms.total());
   terms.add(Kind::elapsed, -elapsed);
   return terms;
 }
@@ -178,6 +189,7 @@ Terms ExecutorAnalysis::terms_of_length(const BusyWindow& window, Duration lengt
   std::ranges::for_each(window.others(), add);
   const Blocking blocking = window.blockers().longest();
   terms.add(Kind::blocking, blocking.time, blocking.callback, 1);
+  if (window.releases()) terms.add(Kind::releases, releases_within(window, length));
   terms.add(Kind::rounding, rounding);
   terms.add(Kind::supply, length - terms.total());
   return terms;

@@ -45,6 +45,9 @@ struct Witness {
     from_activation,    ///< the work that waits at the activation or comes later
     executor_completion,  ///< of a chain: the completion of all of the executor's longest window
     level_completion,     ///< of a chain: the same of its level
+    releases_executor,    ///< a busy window of the executor in which releases count as they come
+    releases_level,       ///< the same of the callbacks that are at least as urgent
+    releases_length,      ///< of a chain: the length of the longest such window of the executor
   };
   /// The name of the analysis, for users.
   std::string_view by;
@@ -214,9 +217,11 @@ class ExecutorAnalysis {
     return {longest.response, {by, equation, longest.offset, longest.start}};
   }
 
-  /// The completion of an instance with that marginal cost that starts at `start` (Lemma 17).
+  /// The completion of an instance with that marginal cost that starts at `start` of a window from
+  /// a quiet time (Lemma 17).
   [[nodiscard]] Duration completion(Duration start, Duration marginal) const {
-    return executor_.supply.time_for(executor_.supply.supply(start) - epsilon + marginal);
+    const curves::SupplyBound& supply = executor_.supply_from_quiet;
+    return supply.time_for(supply.supply(start) - epsilon + marginal);
   }
   /// explain() for every equation except sum_of_callbacks and exploration.
   [[nodiscard]] virtual Terms terms(std::span<const CallbackIndex> chain,

@@ -37,7 +37,7 @@ BusyWindow PriorityExecutor::chain_window(std::span<const CallbackIndex> chain) 
   }
   const Interferer self = interferers.back();
   interferers.pop_back();
-  return {executor_.supply, limits(), self, std::move(interferers), Blockers(longest)};
+  return {executor_.supply_from_quiet, limits(), self, std::move(interferers), Blockers(longest)};
 }
 
 LocalBound PriorityExecutor::own_bound(std::span<const CallbackIndex> chain) {

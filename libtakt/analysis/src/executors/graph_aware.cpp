@@ -1,5 +1,5 @@
 // The graph-aware executor (component-cps 4): an instance has the priority or the deadline of the
-// root of its job, and whole trees run without other trees of lower priority between.
+// root of its job, and whole trees run without other, less urgent trees between.
 
 #include <algorithm>
 #include <utility>
@@ -19,20 +19,33 @@ using Kind = Terms::Kind;
 
 namespace {
 
+constexpr Duration longest_deadline = scheduling::PolicyDescription::longest_deadline;
+
 /// A busy window of a tree's level (component-cps 4.7), for arbitrary activations and responses
-/// beyond a period: all subtasks of a tree have its root's priority and run without preemption, so
+/// beyond a period: all subtasks of a tree have its root's urgency and run without preemption, so
 /// within it run the tree itself, trees at least as urgent, and one subtask, begun before, of any
-/// other tree.
+/// other tree. Where deadlines order, it depends on the offset at which the tree's root is
+/// activated which ones are as urgent (docs/analysis-theory.md, "Trees by deadline").
 struct TreeWindow {
   /// A tree, and the cost of all of its callbacks for each activation of its root.
   struct Work {
     const Tree* tree = nullptr;
     const curves::DerivedCurve* activations = nullptr;
     Duration each{};
+    /// Of those that go before the victim's tree; none: all that are activated before its end.
+    std::optional<Interferer::Limit> limit{};
+
+    /// The activations in a window of that length that go before a tree activated at `offset`.
+    [[nodiscard]] std::int64_t count(Duration window, Duration offset) const {
+      const std::int64_t activated = activations->count(window);
+      if (!limit) return activated;
+      return std::min(activated,
+                      saturating_add(activations->count(offset + limit->reach), limit->extra));
+    }
   };
   Work self;
   std::vector<Work> others{};
-  Blocking blocking{};
+  Blockers blockers{};
 };
 
 class GraphAware final : public PriorityExecutor {
@@ -64,7 +77,10 @@ class GraphAware final : public PriorityExecutor {
   void renew() override;
   /// None if it does not end.
   [[nodiscard]] std::optional<TreeWindow> tree_window(const Tree& tree) const;
-  [[nodiscard]] Duration least_window(const TreeWindow& window, Duration start, Duration own) const;
+  /// The least window that supplies `own` and all that others need within it, if the tree's root is
+  /// activated at `offset`; none: activations of others are not limited.
+  [[nodiscard]] Duration least_window(const TreeWindow& window, Duration start, Duration own,
+                                      std::optional<Duration> offset) const;
   /// The longest response from the activation of a tree's root to the completion of all of the
   /// tree.
   [[nodiscard]] LongestResponse longest_response(const Tree& tree) const;
@@ -97,7 +113,6 @@ class GraphAware final : public PriorityExecutor {
 
 GraphAware::GraphAware(const Round& round, ExecutorIndex executor)
     : PriorityExecutor(round, executor), trees_of_(members_.size()) {
-  if (executor_.description.by_deadline) return;
   constexpr std::size_t passed_in_one_step = 8;
   const auto roots = std::ranges::count_if(
       members_, [&](const Member& each) { return is_root(round.system, each.callback); });
@@ -134,37 +149,39 @@ TreeWindow::Work GraphAware::work(const Tree& tree) const {
 }
 
 std::optional<TreeWindow> GraphAware::tree_window(const Tree& tree) const {
-  const auto priority = [this](const Tree& t) {
-    return round_.system[t.root].urgency.greatest_priority;
-  };
   round_.effort.spend(trees_.size());
   TreeWindow window{.self = work(tree)};
   Int128 demand = 0;
   for (std::size_t t = 0; t < trees_.size(); ++t) {
     const Tree& other = trees_[t];
-    if (priority(other) >= priority(tree)) {
-      const TreeWindow::Work level = work(other);
+    const bool is_self = &other == &tree;
+    const Interference how = is_self ? Interference{.precedes = true}
+                                     : interference(member(other.root), member(tree.root));
+    if (how.precedes) {
+      TreeWindow::Work level = work(other);
       if (level.activations->unbounded()) return std::nullopt;
       demand += long_run_share(*level.activations, level.each, 1);
-      if (&other != &tree) window.others.push_back(level);
-      continue;
+      level.limit = how.limit;
+      if (!is_self) window.others.push_back(level);
     }
-    if (const auto& [time, callback] = known_[t].longest; callback) {
-      window.blocking.take_longer(time, *callback);
+    if (const auto& longest = known_[t].longest; how.blocks && longest.callback) {
+      window.blockers.add(longest, how.blocks_until);
     }
   }
   if (demand >= supplied_share(executor_.supply)) return std::nullopt;
   return window;
 }
 
-/// The least window that supplies `own` and all that others need within it.
-Duration GraphAware::least_window(const TreeWindow& window, Duration start, Duration own) const {
-  return curves::least_solution(executor_.supply, start, horizon(), [&](Duration x) {
+Duration GraphAware::least_window(const TreeWindow& window, Duration start, Duration own,
+                                  std::optional<Duration> offset) const {
+  const Duration blocking = window.blockers.at(offset.value_or(Duration{0})).time;
+  return curves::least_solution(executor_.supply_from_quiet, start, horizon(), [&](Duration x) {
     std::size_t looked_at = 1;
-    Duration sum = saturating_add(window.blocking.time, own);
-    for (const auto& [tree, activations, each] : window.others) {
-      looked_at += activations->weight();
-      sum = saturating_add(sum, saturating_multiply(each, activations->count(x)));
+    Duration sum = saturating_add(blocking, own);
+    for (const TreeWindow::Work& other : window.others) {
+      looked_at += other.activations->weight();
+      const std::int64_t count = offset ? other.count(x, *offset) : other.activations->count(x);
+      sum = saturating_add(sum, saturating_multiply(other.each, count));
     }
     round_.effort.spend(looked_at);
     return sum;
@@ -177,18 +194,26 @@ LongestResponse GraphAware::longest_response(const Tree& tree) const {
   const TreeWindow::Work& self = window->self;
   TreeWindow all = *window;
   all.others.push_back(window->self);
-  const Duration length = least_window(all, epsilon, epsilon);
+  const Duration length = least_window(all, epsilon, epsilon, std::nullopt);
   if (length == unbounded_time) return {};
   return analysis::longest_response(
       length,
       [&](Duration offset, Duration start) {
         const std::int64_t own = self.activations->count(offset + epsilon);
-        const Duration finish = least_window(*window, start, saturating_multiply(self.each, own));
+        const Duration finish =
+            least_window(*window, start, saturating_multiply(self.each, own), offset);
         return Completion{finish, finish};
       },
       [&](Duration offset) {
-        const Duration step = self.activations->next_step(offset);
-        return step == unbounded_time ? step : step - epsilon;
+        Duration next = self.activations->next_step(offset);
+        if (next != unbounded_time) next -= epsilon;
+        for (const TreeWindow::Work& other : window->others) {
+          if (!other.limit) continue;
+          const Duration reach = other.limit->reach;
+          const Duration step = other.activations->next_step(offset + reach - epsilon);
+          if (step != unbounded_time) next = std::min(next, step - reach);
+        }
+        return next;
       });
 }
 
@@ -211,16 +236,13 @@ LocalBound GraphAware::tree_bound(std::span<const CallbackIndex> chain) {
 }
 
 LocalBound GraphAware::own_bound(std::span<const CallbackIndex> chain) {
-  if (executor_.description.by_deadline) return {};
   LocalBound best = tree_bound(chain);
-  best.take_lower(PriorityExecutor::own_bound(chain));
+  if (!executor_.description.by_deadline) best.take_lower(PriorityExecutor::own_bound(chain));
   return best;
 }
 
 TreeWindow GraphAware::sender_window(const Tree& tree, std::size_t edge) const {
-  const auto priority = [this](const Tree& t) {
-    return round_.system[t.root].urgency.greatest_priority;
-  };
+  const policy::Urgency& urgency = round_.system[tree.root].urgency;
   const CallbackIndex sender = round_.system.edges[edge].from;
   TreeWindow window{.self = {.tree = &tree, .each = member(sender).task->cost(1)}};
   for (const PropagationStep& step : executor_.propagation) {
@@ -233,8 +255,24 @@ TreeWindow GraphAware::sender_window(const Tree& tree, std::size_t edge) const {
       window.self.each = saturating_add(window.self.each, cost);
     }
   }
+  // No tree whose root was activated before the sender started is more urgent. Among equal
+  // priorities newer instances go first, which the tree's own are; among equal deadlines any may.
   for (const Tree& other : trees_) {
-    if (priority(other) > priority(tree)) window.others.push_back(work(other));
+    const bool is_self = &other == &tree;
+    if (!executor_.description.by_deadline) {
+      const auto theirs = round_.system[other.root].urgency.greatest_priority;
+      if (theirs > urgency.greatest_priority) window.others.push_back(work(other));
+      continue;
+    }
+    TreeWindow::Work level = work(other);
+    if (is_self) {
+      const std::int64_t equal = level.activations->count(epsilon) - 1;
+      window.self.each = saturating_add(window.self.each, saturating_multiply(level.each, equal));
+      continue;
+    }
+    const Interference how = interference(member(other.root), member(tree.root));
+    level.limit = {.reach = std::max(epsilon, how.limit->reach), .extra = 0};
+    window.others.push_back(level);
   }
   return window;
 }
@@ -244,12 +282,20 @@ LocalBound GraphAware::narrowed_own(CallbackIndex callback) {
   const Task& task = round_.system[callback];
   if (trees_.empty() || is_root(round_.system, callback)) return {};
   for (const std::size_t t : trees_of(callback)) {
-    if (!tree_window(trees_[t])) return {};
+    const auto all = tree_window(trees_[t]);
+    if (!all) return {};
+    // Without deadlines all are equal, and nothing limits how many of them wait.
+    const bool ordered = !executor_.description.by_deadline ||
+                         (task.urgency.longest_deadline != longest_deadline &&
+                          std::ranges::all_of(all->others, [](const TreeWindow::Work& other) {
+                            return other.limit.has_value();
+                          }));
+    if (!ordered) return {};
     for (const std::size_t e : task.incoming) {
       if (!has(t, round_.system.edges[e].from)) continue;
       const TreeWindow window = sender_window(trees_[t], e);
       const Duration start =
-          least_window(window, epsilon, saturating_add(epsilon, window.self.each));
+          least_window(window, epsilon, saturating_add(epsilon, window.self.each), Duration{0});
       if (start == unbounded_time) return {};
       const Duration response = completion(start, task.cost(1));
       if (response <= latest.response) continue;
@@ -274,7 +320,7 @@ Int128 GraphAware::long_run_own_bound(CallbackIndex callback, const LongRunPoint
   for (const std::size_t t : trees_of(callback)) {
     const auto window = tree_window(trees_[t]);
     if (!window) continue;
-    Int128 sum = point.demand(window->blocking.time) + demand(window->self, 0) -
+    Int128 sum = point.demand(window->blockers.longest().time) + demand(window->self, 0) -
                  (point.time(epsilon) * supplied);
     for (const TreeWindow::Work& other : window->others) {
       sum += demand(other, point.response(callback));
@@ -294,9 +340,9 @@ Terms GraphAware::terms(std::span<const CallbackIndex> chain, const LocalBound& 
     terms.add_longest(Kind::execution, chain.back(), member(chain.back()).task->cost, 1);
     terms.add(Kind::interference, window.self.each, sender, 1);
     for (const TreeWindow::Work& other : window.others) {
-      terms.add(Kind::interference,
-                saturating_multiply(other.each, other.activations->count(witness.start)),
-                other.tree->root, other.activations->count(witness.start));
+      const std::int64_t count = other.count(witness.start, Duration{0});
+      terms.add(Kind::interference, saturating_multiply(other.each, count), other.tree->root,
+                count);
     }
     terms.add(Kind::supply, bound.response - terms.total());
     return terms;
@@ -312,9 +358,10 @@ Terms GraphAware::terms(std::span<const CallbackIndex> chain, const LocalBound& 
   add(Kind::execution, tree, 1);
   add(Kind::earlier, tree, window.self.activations->count(witness.offset + epsilon) - 1);
   for (const TreeWindow::Work& other : window.others) {
-    add(Kind::interference, *other.tree, other.activations->count(witness.start));
+    add(Kind::interference, *other.tree, other.count(witness.start, witness.offset));
   }
-  terms.add(Kind::blocking, window.blocking.time, window.blocking.callback, 1);
+  const Blocking blocking = window.blockers.at(witness.offset);
+  terms.add(Kind::blocking, blocking.time, blocking.callback, 1);
   terms.add(Kind::supply, witness.start - terms.total());
   terms.add(Kind::elapsed, -witness.offset);
   return terms;

@@ -1,6 +1,7 @@
 #include "executors/job_queue.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "executors/release_overhead.hpp"
@@ -16,6 +17,13 @@ JobQueueExecutor::JobQueueExecutor(const Round& round, ExecutorIndex executor)
   for (const Member& member : members_) tasks_with_releases_.push_back(*member.task);
   releases_.resize(members_.size());
   for (std::size_t i = 0; i < members_.size(); ++i) members_[i].task = &tasks_with_releases_[i];
+  release_cost_.emplace(std::vector{executor_.release_overhead}, std::vector<Duration>{});
+  for (const Task& task : tasks_with_releases_) {
+    const auto cost =
+        task.cost.plus(curves::saturating_multiply(executor_.release_overhead, task.local_sends));
+    endless_releases_ = endless_releases_ || !cost;
+    costs_with_sends_.push_back(cost.value_or(task.cost));
+  }
 }
 
 void JobQueueExecutor::begin_round() {
@@ -28,6 +36,10 @@ bool JobQueueExecutor::follow_releases() {
   if (releases_.empty()) return false;
   const ExecutorIndex index = round_.system[members_.front().callback].executor;
   const ReleaseOverhead overhead(round_, index);
+  length_with_releases_.reset();
+  released_.clear();
+  overhead.add_to(released_);
+  released_.finish();
   const Duration before = overhead.before_decision();
   bool changed = std::exchange(before_decision_, before) != before;
   endless_releases_ = endless_releases_ || before == unbounded_time;
@@ -89,8 +101,8 @@ BusyWindow JobQueueExecutor::executor_window(const Member& victim) const {
       delaying.limit = {.reach = std::max(epsilon, how.limit->reach), .extra = how.limit->extra};
     }
   }
-  return {executor_.supply,  limits(), interferer(victim, Window::executor),
-          std::move(others), {},       before_decision(victim)};
+  return {executor_.supply_from_quiet, limits(), interferer(victim, Window::executor),
+          std::move(others),           {},       before_decision(victim)};
 }
 
 BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
@@ -110,12 +122,45 @@ BusyWindow JobQueueExecutor::level_window(const Member& victim) const {
     others.push_back(interferer(other, Window::level));
     others.back().limit = how.limit;
   }
-  return {executor_.supply,
+  return {executor_.supply_from_quiet,
           limits(),
           interferer(victim, Window::level),
           std::move(others),
           std::move(blockers),
           before_decision(victim)};
+}
+
+BusyWindow JobQueueExecutor::with_releases(const BusyWindow& window, Window which) const {
+  const auto with_sends = [&](Interferer of) {
+    of.cost = &costs_with_sends_[round_.system[of.callback].rank];
+    return of;
+  };
+  std::vector<Interferer> others;
+  std::ranges::transform(window.others(), std::back_inserter(others), with_sends);
+  const Interferer self = with_sends(window.self());
+  // Either an instance has begun before the window, with all releases while it runs, or none has,
+  // and releases put off the first decision. At all offsets alike: an instance that no longer
+  // blocks counts as an interferer's without the releases while it runs, so the demand would fall.
+  Blocking longest = window.blockers().longest();
+  if (which == Window::level) longest.take_longer(before_decision_, self.callback);
+  BusyWindow result(executor_.supply_from_quiet, limits(), self, std::move(others),
+                    Blockers(longest));
+  const std::size_t rank = round_.system[self.callback].rank;
+  const Task& plain = round_.system[self.callback];
+  const Duration sends = (*self.cost)(1) - plain.cost(1);
+  result.count_releases({self.callback, &*release_cost_, &released_, std::nullopt},
+                        releases_[rank] - sends);
+  return result;
+}
+
+Duration JobQueueExecutor::length_with_releases() {
+  if (releases_.empty() || released_.unbounded()) return unbounded_time;
+  if (!length_with_releases_) {
+    const BusyWindow window = window_of_all();
+    length_with_releases_ =
+        ends(window) ? with_releases(window, Window::executor).length() : unbounded_time;
+  }
+  return *length_with_releases_;
 }
 
 LocalBound JobQueueExecutor::bound(CallbackIndex callback) {
@@ -129,13 +174,21 @@ LocalBound JobQueueExecutor::bound(CallbackIndex callback) {
   if (victim.activations->unbounded() || endless_releases_) return {};
   round_.effort.spend(members_.size());  // to put two windows of all of them together
   LocalBound best = own_bound(std::span(&callback, 1));
+  // A window with a response above the bound so far gives no lower one.
+  const auto take = [&](Equation equation, BusyWindow window, Duration length) {
+    best.take_lower(witnessed(name(), equation, window.longest_response(length, best.response)));
+  };
   if (const Duration length = busy_window_length(); length != unbounded_time) {
-    best.take_lower(witnessed(name(), Equation::executor_window,
-                              executor_window(victim).longest_response(length)));
+    take(Equation::executor_window, executor_window(victim), length);
   }
-  if (BusyWindow level = level_window(victim); ends(level)) {
-    best.take_lower(
-        witnessed(name(), Equation::level_window, level.longest_response(level.length())));
+  if (const BusyWindow level = level_window(victim); ends(level)) {
+    take(Equation::level_window, level, level.length());
+  }
+  if (const Duration length = length_with_releases(); length != unbounded_time) {
+    take(Equation::releases_executor, with_releases(executor_window(victim), Window::executor),
+         length);
+    const BusyWindow level = with_releases(level_window(victim), Window::level);
+    take(Equation::releases_level, level, level.length());
   }
   return best;
 }
@@ -146,6 +199,9 @@ LocalBound JobQueueExecutor::bound(std::span<const CallbackIndex> chain) {
   best.take_lower(own_bound(chain));
   const Duration length = busy_window_length();
   best.take_lower({length, {.by = name(), .equation = Equation::executor_length, .start = length}});
+  const Duration released = length_with_releases();
+  best.take_lower(
+      {released, {.by = name(), .equation = Equation::releases_length, .start = released}});
   return best;
 }
 
@@ -170,6 +226,18 @@ Terms JobQueueExecutor::terms(std::span<const CallbackIndex> chain, const LocalB
   if (witness.equation == Equation::narrowed_executor) {
     return terms_of_instance(narrowed_executor(victim), witness, witness.offset);
   }
+  if (witness.equation == Equation::releases_length) {
+    return terms_of_length(with_releases(window_of_all(), Window::executor), witness.start,
+                           chain.back());
+  }
+  if (witness.equation == Equation::releases_level) {
+    return terms_of_instance(with_releases(level_window(victim), Window::level), witness,
+                             witness.offset);
+  }
+  if (witness.equation == Equation::releases_executor) {
+    return terms_of_instance(with_releases(executor_window(victim), Window::executor), witness,
+                             witness.offset);
+  }
   const BusyWindow window =
       witness.equation == Equation::level_window ? level_window(victim) : executor_window(victim);
   return terms_of_instance(window, witness, witness.offset);
@@ -179,7 +247,7 @@ Int128 JobQueueExecutor::long_run_response(CallbackIndex callback, const LongRun
   if (endless_releases_) return 0;
   const Member& victim = member(callback);
   Int128 least = long_run_own_bound(callback, point);
-  if (busy_window_length() != unbounded_time) {
+  if (busy_window_length() != unbounded_time || length_with_releases() != unbounded_time) {
     least = std::min(least, ExecutorAnalysis::long_run_response(executor_window(victim),
                                                                 Window::executor, point));
   }
@@ -187,6 +255,13 @@ Int128 JobQueueExecutor::long_run_response(CallbackIndex callback, const LongRun
     least = std::min(least, ExecutorAnalysis::long_run_response(level, Window::level, point));
   }
   return least == LongRunPoint::most() ? 0 : least;
+}
+
+/// Without releases: the windows in which they count as they come do not count them as part of
+/// costs, so a proof of divergence may not either.
+Line JobQueueExecutor::long_run_demand(CallbackIndex callback,
+                                       const curves::DerivedCurve& activations) const {
+  return demand_line(activations, round_.system[callback].cost);
 }
 
 }  // namespace takt::analysis

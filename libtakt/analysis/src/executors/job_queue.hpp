@@ -29,6 +29,8 @@ class JobQueueExecutor : public ExecutorAnalysis {
   [[nodiscard]] LocalBound narrowed(std::span<const CallbackIndex> chain) override;
   [[nodiscard]] Int128 long_run_response(CallbackIndex callback,
                                          const LongRunPoint& point) override;
+  [[nodiscard]] Line long_run_demand(CallbackIndex callback,
+                                     const curves::DerivedCurve& activations) const override;
 
  protected:
   /// How `other` may delay the victim.
@@ -84,6 +86,11 @@ class JobQueueExecutor : public ExecutorAnalysis {
   /// Gives members costs with their releases (component-cps 3.7), which grow with the curves.
   /// Returns whether costs have changed.
   bool follow_releases();
+  /// The window with releases as they come in place of those within the costs of its instances. A
+  /// window of a level may begin while releases go on.
+  [[nodiscard]] BusyWindow with_releases(const BusyWindow& window, Window which) const;
+  /// The length of the longest such window of the executor; unbounded_time without releases.
+  [[nodiscard]] Duration length_with_releases();
   [[nodiscard]] BusyWindow executor_window(const Member& victim) const;
   [[nodiscard]] BusyWindow level_window(const Member& victim) const;
 
@@ -115,6 +122,12 @@ class JobQueueExecutor : public ExecutorAnalysis {
   /// empty if releases cost nothing.
   std::vector<Task> tasks_with_releases_;
   std::vector<Duration> releases_;
+  /// By rank: costs with the releases that an instance itself causes on its executor.
+  std::vector<Cost> costs_with_sends_;
+  /// All other releases, and what one of them costs.
+  curves::DerivedCurve released_;
+  std::optional<Cost> release_cost_;
+  std::optional<Duration> length_with_releases_;
   /// Whether nothing limits the releases during some instance.
   bool endless_releases_ = false;
 };

@@ -54,16 +54,21 @@ Linear::Linear(const Round& round, ExecutorIndex executor)
     : ExecutorAnalysis(round, executor),
       by_priority_(executor_.description.policy.rule == scheduling::Rule::priority) {}
 
+/// A line below sbf; none if no line fits.
+std::optional<curves::RemainingSupply::Line> line_below(const curves::SupplyBound& supply) {
+  if (supply.remaining() != nullptr) return supply.remaining()->line_below();
+  const Int128 share = supply.budget().count() * one_processor / supply.period().count();
+  return {{.share = share, .lost = share * supply.line_delay().count()}};
+}
+
 /// With the demand at most A·Δ + B, and sbf(Δ) >= s·(Δ - d): the least x with sbf(x) >= demand(x)
 /// is at most (B + s·d) / (s - A).
 Duration Linear::longest_window(const std::optional<Line>& demand) const {
-  const curves::SupplyBound& supply = executor_.supply;
-  const Int128 share = supply.budget().count() * one_processor / supply.period().count();
-  if (!demand || demand->slope >= share) return unbounded_time;
-  const Int128 left = share - demand->slope;
-  const Int128 length = (demand->start + epsilon.count() * one_processor +
-                         share * supply.line_delay().count() + left - 1) /
-                        left;
+  const auto supplied = line_below(executor_.supply_from_quiet);
+  if (!demand || !supplied || demand->slope >= supplied->share) return unbounded_time;
+  const Int128 left = supplied->share - demand->slope;
+  const Int128 length =
+      (demand->start + epsilon.count() * one_processor + supplied->lost + left - 1) / left;
   return length > horizon().count() ? unbounded_time : Duration{static_cast<std::int64_t>(length)};
 }
 
@@ -156,7 +161,7 @@ BusyWindow Linear::level_window(const Level& level) const {
   }
   const Interferer self = others.back();
   others.pop_back();
-  return {executor_.supply, limits(), self, std::move(others), Blockers(level.blocking)};
+  return {executor_.supply_from_quiet, limits(), self, std::move(others), Blockers(level.blocking)};
 }
 
 Terms Linear::terms(std::span<const CallbackIndex> chain, const LocalBound& bound) const {

@@ -41,7 +41,11 @@ Int128 all_busy_in_the_long_run(std::vector<Int128>& work, std::int64_t threads)
 
 MultiThreaded::MultiThreaded(const Round& round, ExecutorIndex executor, Order order,
                              std::string_view name)
-    : ExecutorAnalysis(round, executor), order_(order), name_(name), unit_of_(members_.size()) {
+    : ExecutorAnalysis(round, executor),
+      order_(order),
+      name_(name),
+      unit_of_(members_.size()),
+      reached_(members_.size()) {
   std::map<std::size_t, std::size_t> known;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const auto& group = members_[i].task->group;
@@ -332,33 +336,46 @@ bool MultiThreaded::ends(const Waiting& waiting) const {
   return share_before(waiting) < whole_thread();
 }
 
-LocalBound MultiThreaded::from_activation(const Waiting& waiting, Duration useful) const {
-  const Duration start =
-      curves::least_solution(curves::SupplyBound::dedicated(), epsilon, useful,
-                             [&](Duration x) { return before(waiting, Duration{0}, x).total(); });
+MultiThreaded::Reached* MultiThreaded::reached(const Waiting& waiting) const {
+  if (waiting.victim == nullptr) return nullptr;
+  const std::size_t rank = round_.system[waiting.victim->callback].rank;
+  return &reached_[rank].at(static_cast<std::size_t>(waiting.gap));
+}
+
+LocalBound MultiThreaded::from_activation(const Waiting& waiting, Duration enough) const {
+  Reached& reached = *this->reached(waiting);
+  const Duration start = curves::least_solution(
+      curves::SupplyBound::dedicated(), reached.from_activation, latest_start(enough),
+      [&](Duration x) { return before(waiting, Duration{0}, x).total(); });
   if (start == unbounded_time) return {};
+  reached.from_activation = start;
   return {.response = saturating_add(start - epsilon, last_cost(waiting, Duration{0})),
           .witness = {.by = name_, .equation = Equation::threads, .start = start}};
 }
 
-LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting, Duration useful) const {
-  derive_from_quiet(waiting);
+LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting, Duration enough) const {
   Waiting all = waiting;
   all.victim = nullptr;
   const auto least = [&](const Waiting& what, Duration offset, Duration from, Duration limit) {
     return curves::least_solution(curves::SupplyBound::dedicated(), from, limit,
                                   [&](Duration x) { return before(what, offset, x).total(); });
   };
+  Reached* const reached = this->reached(waiting);
   // The longest response is at least that of an instance that is activated as the window begins.
-  if (least(waiting, Duration{0}, epsilon, useful) == unbounded_time) return {};
-  const Duration length = least(all, Duration{0}, epsilon, horizon());
+  const Duration first =
+      least(waiting, Duration{0}, reached ? reached->in_group : epsilon, latest_start(enough));
+  if (first == unbounded_time) return {};
+  const Duration at_least = reached ? std::max(first, reached->group_length) : first;
+  const Duration length = least(all, Duration{0}, at_least, horizon());
   if (length == unbounded_time) return {};
-  if (waiting.victim == nullptr) {
+  if (reached == nullptr) {
     return {.response = length - epsilon,
             .witness = {.by = name_, .equation = Equation::threads_group, .start = length}};
   }
+  reached->in_group = first;
+  reached->group_length = length;
   const auto complete = [&](Duration offset, Duration from) {
-    const Duration start = least(waiting, offset, from, horizon());
+    const Duration start = least(waiting, offset, std::max(first, from), horizon());
     if (start == unbounded_time) return Completion{start, start};
     return Completion{start, saturating_add(start - epsilon, last_cost(waiting, offset))};
   };
@@ -370,7 +387,9 @@ LocalBound MultiThreaded::from_quiet_group(const Waiting& waiting, Duration usef
     }
     return next == unbounded_time ? next : next - epsilon;
   };
-  const LongestResponse longest = longest_response(length, complete, next_offset);
+  // A bound below that of the round before changes nothing.
+  const LongestResponse longest = longest_response(
+      length, complete, next_offset, {.shortest = response(*waiting.victim), .longest = enough});
   return ExecutorAnalysis::witnessed(name_, Equation::threads_group, longest);
 }
 
@@ -400,21 +419,21 @@ LocalBound MultiThreaded::from_quiet_executor(const Waiting& waiting) const {
 
 LocalBound MultiThreaded::lowest(Waiting waiting) const {
   LocalBound best;
+  bool derived = false;
   for (const SupplyGap gap : ways_to_count_gaps()) {
     waiting.gap = gap;
     const auto take = [&](LocalBound bound) {
       bound.witness.index = static_cast<std::size_t>(gap);
       best.take_lower(bound);
     };
-    // A window in which the victim starts later gives no lower bound.
-    const auto useful = [&] { return std::min(horizon(), saturating_add(best.response, epsilon)); };
     waiting.from = From::quiet_executor;
     take(from_quiet_executor(waiting));
     waiting.from = From::activation;
     if (!ends(waiting)) continue;
-    if (waiting.victim != nullptr) take(from_activation(waiting, useful()));
+    if (waiting.victim != nullptr) take(from_activation(waiting, best.response));
     waiting.from = From::quiet_group;
-    take(from_quiet_group(waiting, useful()));
+    if (!std::exchange(derived, true)) derive_from_quiet(waiting);
+    take(from_quiet_group(waiting, best.response));
   }
   return best;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +11,7 @@
 
 #include "executors/all_busy.hpp"
 #include "executors/executor_analysis.hpp"
+#include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
 
@@ -134,9 +136,13 @@ class MultiThreaded final : public ExecutorAnalysis {
 
   /// The lowest bound of all windows.
   [[nodiscard]] LocalBound lowest(Waiting waiting) const;
-  /// None if the victim may start later than is useful.
-  [[nodiscard]] LocalBound from_activation(const Waiting& waiting, Duration useful) const;
-  [[nodiscard]] LocalBound from_quiet_group(const Waiting& waiting, Duration useful) const;
+  /// None if it is above `enough`.
+  [[nodiscard]] LocalBound from_activation(const Waiting& waiting, Duration enough) const;
+  [[nodiscard]] LocalBound from_quiet_group(const Waiting& waiting, Duration enough) const;
+  /// A window in which the victim starts later gives no bound up to `enough`.
+  [[nodiscard]] Duration latest_start(Duration enough) const {
+    return std::min(horizon(), curves::saturating_add(enough, epsilon));
+  }
   [[nodiscard]] LocalBound from_quiet_executor(const Waiting& waiting) const;
   /// The longest time without a quiet time of the executor; unbounded_time if there is none, or if
   /// it takes long to find.
@@ -145,6 +151,15 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// What an equation for the long run counts of a callback.
   [[nodiscard]] Int128 long_run_work(SupplyGap gap, const Member& member, bool own, Int128 window,
                                      const LongRunPoint& point) const;
+  /// What the searches for one callback found in the rounds before. Curves only grow from round to
+  /// round, so these searches begin there.
+  struct Reached {
+    Duration from_activation = epsilon;
+    Duration in_group = epsilon;
+    Duration group_length = epsilon;
+  };
+  /// None for a chain, which is bounded once.
+  [[nodiscard]] Reached* reached(const Waiting& waiting) const;
   /// A part of a chain on one unit, with its bound.
   struct Part {
     std::span<const CallbackIndex> callbacks;
@@ -160,6 +175,8 @@ class MultiThreaded final : public ExecutorAnalysis {
   /// Of before(): the work of other units, and the instances of the own ones.
   mutable std::vector<SharedWork> shared_;
   mutable std::vector<Held> held_;
+  /// By rank and SupplyGap.
+  mutable std::vector<std::array<Reached, supply_gaps>> reached_;
   /// By SupplyGap, of this round.
   mutable std::array<std::optional<Duration>, supply_gaps> executor_lengths_;
 };

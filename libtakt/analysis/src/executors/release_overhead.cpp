@@ -43,6 +43,10 @@ Duration ReleaseOverhead::of_instance(CallbackIndex callback) const {
   return while_busy(task.cost(1), task.local_sends);
 }
 
+void ReleaseOverhead::add_to(curves::DerivedCurve& sum) const {
+  for (const curves::DerivedCurve* curve : releases_) sum.add(*curve, Duration{0});
+}
+
 Duration ReleaseOverhead::before_decision() const { return while_busy(Duration{0}, 0); }
 
 }  // namespace takt::analysis

@@ -21,6 +21,9 @@ class ReleaseOverhead {
   /// only those of this instance come: at most one along each of its edges.
   [[nodiscard]] Duration of_instance(CallbackIndex callback) const;
 
+  /// Adds all that is released for others than the instances of the executor that send it.
+  void add_to(curves::DerivedCurve& sum) const;
+
   /// The longest time for which releases put off a decision of the executor, which then also looks
   /// at what has been activated meanwhile. The cost of the instance that it chooses contains this
   /// time.

@@ -250,8 +250,9 @@ Line TableDriven::long_run_demand(CallbackIndex callback,
 std::optional<Reason> TableDriven::inapplicable(CallbackIndex callback) const {
   if (executor_.supply.blackout() > Duration{0}) {
     return Reason{
-        "executor \"{executor}\" goes by a table, and its reservation or slots may give it "
-        "no time while a slot of the table is open; give it a processor of its own"};
+        "executor \"{executor}\" goes by a table, and its reservation, its slots or threads that "
+        "go before it may leave it no time while a slot of the table is open; give it a processor "
+        "of its own"};
   }
   if (std::ranges::find(table_.slots, scheduling::LocalIndex{round_.system[callback].rank},
                         &scheduling::TableDrivenPolicy::Slot::callback) == table_.slots.end()) {

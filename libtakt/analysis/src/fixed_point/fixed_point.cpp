@@ -5,6 +5,7 @@
 
 #include "executors/linear.hpp"
 #include "fixed_point/growth.hpp"
+#include "system/shared_core.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::analysis {
@@ -19,6 +20,11 @@ constexpr std::size_t rounds_per_look_ahead = 32;
 constexpr int rounds_of_narrowing = 4;
 /// The most terms of a curve after the effort has been spent.
 constexpr std::size_t few_terms = 64;
+
+/// A callback may use one part in so many of the effort.
+constexpr std::int64_t fewest_parts = 200;
+/// However little effort there is.
+constexpr std::int64_t least_effort_of_callback = 1000;
 
 bool narrows(Method method) { return method == Method::tight || method == Method::exact; }
 
@@ -73,10 +79,23 @@ void FixedPoint::solve() {
       if (curves_.edge(edge) == before[i]) continue;
       stale_[system_.component_of(system_.edges[edge].to)] = true;
     }
+    for (const ExecutorIndex executor : component.executors) {
+      for (const ExecutorIndex other : system_.executors[executor.value()].disturbed) {
+        const std::size_t concerned = system_.executors[other.value()].component;
+        if (concerned != c) stale_[concerned] = true;
+      }
+    }
   }
 }
 
+/// Where few callbacks take long, nearly all is needed that there is, and bounds are high anyway.
 std::int64_t FixedPoint::effort_for(std::size_t callbacks) const {
+  const std::int64_t of_each = std::max(options_.effort / fewest_parts, least_effort_of_callback);
+  return std::min(part_of_effort(callbacks),
+                  curves::saturating_multiply(of_each, static_cast<std::int64_t>(callbacks)));
+}
+
+std::int64_t FixedPoint::part_of_effort(std::size_t callbacks) const {
   if (system_.tasks.empty()) return options_.effort;
   const Int128 part = Int128{options_.effort} * static_cast<std::int64_t>(callbacks);
   return static_cast<std::int64_t>(part / static_cast<std::int64_t>(system_.tasks.size()));
@@ -92,7 +111,7 @@ void FixedPoint::solve_within_effort(std::size_t index) {
   (void)curves_.take_work();  // of the components before
   curves_.limit_terms(component, curves::DerivedCurve::most_terms);
   for (Make* make : {&make_analysis, &make_linear}) {
-    effort_.allow(effort_for(callbacks));
+    effort_.allow(effort_spent_[index] ? part_of_effort(callbacks) : effort_for(callbacks));
     if (effort_spent_[index]) curves_.limit_terms(component, few_terms);
     try {
       restart(component, make);
@@ -137,7 +156,9 @@ bool FixedPoint::propagate(ExecutorIndex index) {
 
 bool FixedPoint::narrow(ExecutorIndex index) {
   ExecutorAnalysis* analysis = executor(index);
-  if (analysis == nullptr) return false;
+  // Narrower windows count what has begun before, which may be another instance where others go
+  // before the thread.
+  if (analysis == nullptr || system_.executors[index.value()].shared_core) return false;
   propagate(index);
   analysis->begin_round();
   bool lowered = false;
@@ -162,7 +183,7 @@ void FixedPoint::explore(const Component& component) {
       continue;
     }
     exploration = analysis::explore(system_, index, curves_, response_, options_.horizon,
-                                    effort_for(callbacks.size()), effort_);
+                                    part_of_effort(callbacks.size()), effort_);
     for (std::size_t c = 0; c < exploration->callbacks.size(); ++c) {
       const std::size_t callback = callbacks[c].value();
       if (exploration->callbacks[c].response >= response_[callback]) continue;
@@ -181,7 +202,9 @@ LocalBound FixedPoint::bound(std::span<const CallbackIndex> stretch) {
   effort_.allow(effort_for(stretch.size()));
   try {
     bound = analysis->bound(stretch);
-    if (narrows(options_.method)) bound.take_lower(analysis->narrowed(stretch));
+    if (narrows(options_.method) && !system_.executors[index.value()].shared_core) {
+      bound.take_lower(analysis->narrowed(stretch));
+    }
   } catch (const Effort::Exhausted&) {
     bound = analysis->sum_of_callbacks(stretch);
   }
@@ -203,6 +226,9 @@ void FixedPoint::restart(const Component& component, Make* make) {
   for (const ExecutorIndex index : component.executors) {
     analysed_.push_back(index);
     overload_[index.value()].reset();
+    if (const auto& core = system_.executors[index.value()].shared_core) {
+      core->bind(system_, curves_, response_, effort_);
+    }
     auto& executor = executors_[index.value()];
     executor = make(round_, index);
     for (const CallbackIndex callback : system_.executors[index.value()].callbacks) {
@@ -223,7 +249,13 @@ void FixedPoint::solve(const Component& component) {
       if (!waiting_[executor.value()]) continue;
       waiting_[executor.value()] = false;
       any = true;
-      if (!settle(executor)) continue;
+      const Settled settled = settle(executor);
+      if (settled.takes_other_time) {
+        for (const ExecutorIndex disturbed : system_.executors[executor.value()].disturbed) {
+          waiting_[disturbed.value()] = true;
+        }
+      }
+      if (!settled.leaving_changed) continue;
       for (const ExecutorIndex successor : system_.executors[executor.value()].successors) {
         if (system_.executors[successor.value()].component !=
             system_.executors[executor.value()].component) {
@@ -235,11 +267,32 @@ void FixedPoint::solve(const Component& component) {
   }
 }
 
-bool FixedPoint::settle(ExecutorIndex index) {
+FixedPoint::Settled FixedPoint::settle(ExecutorIndex index) {
+  const LocalExecutor& executor = system_.executors[index.value()];
+  const std::optional<Disturbance> before = disturbance(executor);
+  const bool leaving_changed = settle_bounds(index);
+  return {.leaving_changed = leaving_changed,
+          .takes_other_time = before && disturbance(executor) != before};
+}
+
+std::optional<FixedPoint::Disturbance> FixedPoint::disturbance(
+    const LocalExecutor& executor) const {
+  if (executor.disturbed.empty()) return std::nullopt;
+  Disturbance disturbance;
+  for (const CallbackIndex callback : executor.callbacks) {
+    disturbance.responses.push_back(response_[callback.value()]);
+    disturbance.curves.push_back(curves_.activations(callback));
+    disturbance.curves.push_back(curves_.busy_activations(callback));
+  }
+  return disturbance;
+}
+
+bool FixedPoint::settle_bounds(ExecutorIndex index) {
   const LocalExecutor& executor = system_.executors[index.value()];
   ExecutorAnalysis* analysis = executors_[index.value()].get();
   bool leaving_changed = propagate(index);
   if (analysis == nullptr) return leaving_changed;
+  if (executor.shared_core) executor.shared_core->renew();
   analysis->begin_round();
   bool grown = false;
   for (const CallbackIndex callback : executor.callbacks) {

@@ -117,12 +117,29 @@ class FixedPoint {
   /// and the curves that follow from them.
   void explore(const Component& component);
   /// The part of the effort for this many callbacks.
+  [[nodiscard]] std::int64_t part_of_effort(std::size_t callbacks) const;
+  /// The same for searches of bounds; in small models it is less, so that they do not take long.
   [[nodiscard]] std::int64_t effort_for(std::size_t callbacks) const;
   /// Calls Curves::propagate() and counts its work.
   bool propagate(ExecutorIndex index);
-  /// Brings an executor's bounds into agreement with the curves that enter it. Returns whether a
-  /// curve that leaves it has changed.
-  bool settle(ExecutorIndex index);
+  struct Settled {
+    /// Whether a curve that leaves the executor has changed.
+    bool leaving_changed = false;
+    /// Whether it may take another time than before from those that it disturbs.
+    bool takes_other_time = false;
+  };
+  /// Brings an executor's bounds into agreement with the curves that enter it.
+  Settled settle(ExecutorIndex index);
+  /// Returns whether a curve that leaves it has changed.
+  bool settle_bounds(ExecutorIndex index);
+  /// What an executor's demand in the eyes of those that it disturbs follows from.
+  struct Disturbance {
+    std::vector<Duration> responses;
+    std::vector<curves::DerivedCurve> curves;
+    bool operator==(const Disturbance&) const = default;
+  };
+  /// None if it disturbs no other.
+  [[nodiscard]] std::optional<Disturbance> disturbance(const LocalExecutor& executor) const;
   /// Raises the callback's bound to `bound` if that is higher. Returns whether it was.
   bool raise(CallbackIndex callback, Duration bound);
   /// Finds out why the analysis of its executor leaves a callback without bound.

@@ -13,7 +13,8 @@
 namespace takt::analysis {
 
 /// The cost of n consecutive instances of a callback with the overhead of its executor
-/// (ros-llama Lemma 1): ET(n) + OT(n).
+/// (ros-llama Lemma 1): ET(n) + OT(n). Where instances suspend themselves, ET includes the supply
+/// that their thread forgoes.
 class Cost {
  public:
   Cost(const std::vector<Duration>& execution_time, const std::vector<Duration>& overhead)

@@ -16,6 +16,7 @@ namespace takt::analysis {
 namespace {
 
 using model::Executor;
+using model::FixedPrioritySupply;
 using model::ReservationSupply;
 using model::SlotSupply;
 
@@ -187,6 +188,24 @@ std::string fault_of_reservations(std::int64_t cpu, const Sharers& sharers, std:
   return reserved.empty() ? std::string{} : reservation_fault(cpu, reserved, steps);
 }
 
+/// Why an executor at a fixed priority cannot count on what others leave; empty if it can.
+std::string fault_of_priority(const Executor& executor, const Sharers& sharers,
+                              const std::string& of_reservations) {
+  const std::int64_t cpu = *executor.cpu;
+  if (!of_reservations.empty()) return of_reservations;
+  for (const Executor* other : sharers) {
+    const auto* fixed = supply_as<FixedPrioritySupply>(*other);
+    const bool goes_before =
+        fixed != nullptr && fixed->priority >= supply_as<FixedPrioritySupply>(executor)->priority;
+    if (!goes_before || other->threads == 1) continue;
+    return fmt::format(
+        "the {} threads of \"{}\" have a fixed priority on cpu {}, and what several such threads "
+        "take is not bounded; give \"{}\" a reservation or another cpu",
+        other->threads, other->id, cpu, other->id);
+  }
+  return {};
+}
+
 /// Why an executor without a reservation cannot count on its supply; empty if it can.
 std::string fault_of(const Executor& executor, const Sharers& sharers) {
   const std::int64_t cpu = *executor.cpu;
@@ -202,7 +221,7 @@ std::string fault_of(const Executor& executor, const Sharers& sharers) {
     if (!slots) {
       return fmt::format(
           "\"{}\" shares cpu {} with \"{}\", and nothing says what is left for it: give each a "
-          "reservation or slots, or one of them another cpu",
+          "reservation, a fixed priority or slots, or one of them another cpu",
           executor.id, cpu, other->id);
     }
     if (auto fault = slot_fault(cpu, executor, *other); !fault.empty()) return fault;
@@ -227,11 +246,45 @@ std::vector<std::string> cpu_contention(const model::Model& model) {
   std::vector<std::string> faults;
   for (const Executor& executor : model.executors) {
     std::string& fault = faults.emplace_back();
+    const bool fixed = supply_as<FixedPrioritySupply>(executor) != nullptr;
+    if (fixed && executor.threads > 1 && !executor.cpu) {
+      fault = fmt::format(
+          "the {} threads of \"{}\" have a fixed priority, and nothing says on which processors "
+          "they run; give it a reservation, or no supply if each has a processor of its own",
+          executor.threads, executor.id);
+    }
     if (!executor.cpu) continue;
-    const bool reserved = supply_as<ReservationSupply>(executor) != nullptr;
-    fault = reserved ? of_reservations[*executor.cpu] : fault_of(executor, by_cpu[*executor.cpu]);
+    const Sharers& sharers = by_cpu[*executor.cpu];
+    const std::string& reserved = of_reservations[*executor.cpu];
+    if (fixed) {
+      fault = fault_of_priority(executor, sharers, reserved);
+    } else {
+      const bool is_reserved = supply_as<ReservationSupply>(executor) != nullptr;
+      fault = is_reserved ? reserved : fault_of(executor, sharers);
+    }
   }
   return faults;
+}
+
+Rivals rivals_of(const model::Model& model, model::ExecutorIndex index) {
+  Rivals rivals;
+  const Executor& executor = model[index];
+  const auto* own = supply_as<FixedPrioritySupply>(executor);
+  if (own == nullptr) return rivals;
+  if (own->withheld > Duration{0}) rivals.servers.push_back({own->withheld, own->withheld_period});
+  if (!executor.cpu) return rivals;
+  for (std::size_t e = 0; e < model.executors.size(); ++e) {
+    const Executor& other = model.executors[e];
+    if (&other == &executor || other.cpu != executor.cpu) continue;
+    if (const auto* reservation = supply_as<ReservationSupply>(other)) {
+      rivals.servers.insert(rivals.servers.end(), static_cast<std::size_t>(other.threads),
+                            {reservation->budget, reservation->period});
+    }
+    const auto* fixed = supply_as<FixedPrioritySupply>(other);
+    if (fixed == nullptr || fixed->priority < own->priority) continue;
+    (fixed->priority > own->priority ? rivals.higher : rivals.equal).emplace_back(e);
+  }
+  return rivals;
 }
 
 }  // namespace takt::analysis

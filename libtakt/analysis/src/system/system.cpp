@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "system/cpu_sharing.hpp"
+#include "system/shared_core.hpp"
 #include "takt/base/int128.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/message_share.hpp"
@@ -49,15 +50,41 @@ bool is_polled(const model::Callback& callback, const model::Executor& executor)
          executor.timers == model::TimerHandling::polled;
 }
 
+/// The cost curve of instances that also suspend themselves: what they execute, and the supply that
+/// their thread forgoes meanwhile (docs/analysis-theory.md, "Suspension"). Slots come and go by
+/// time, and so do those who go before by their priority, so there a suspension forgoes no more
+/// than its own length.
+std::vector<Duration> occupation(const model::Callback& callback, const model::Executor& executor,
+                                 const curves::SupplyBound& supply) {
+  if (!callback.suspension) return callback.execution_time;
+  const curves::ExecutionTimeCurve executed(callback.execution_time);
+  const curves::ExecutionTimeCurve suspended(callback.suspension->curve);
+  const bool by_time = std::holds_alternative<model::SlotSupply>(executor.supply) ||
+                       std::holds_alternative<model::FixedPrioritySupply>(executor.supply);
+  std::vector<Duration> curve;
+  for (std::size_t n = 1; n <= std::max(executed.given(), suspended.given()); ++n) {
+    const auto instances = static_cast<std::int64_t>(n);
+    const Duration sleep = suspended(instances);
+    const Duration forgone =
+        by_time ? sleep : supply.forgone(sleep, instances * callback.suspension->times);
+    const Duration cost = curves::saturating_add(executed(instances), forgone);
+    // The curve goes on above a value that is too large.
+    if (cost > curves::longest_time && !curve.empty()) break;
+    curve.push_back(std::min(cost, curves::longest_time));
+  }
+  return curve;
+}
+
 /// An overhead curve bounds the overheads of consecutive instances of an executor. On several
 /// threads, those that fall to a callback need not be consecutive, so each may be the longest.
-Cost cost_of(const model::Callback& callback, const model::Executor& executor) {
+Cost cost_of(const model::Callback& callback, const model::Executor& executor,
+             const curves::SupplyBound& supply) {
   const bool threads =
       executor.threads > 1 && has(executor.kind, model::ExecutorTrait::several_threads);
   if (!threads || executor.overhead.empty()) {
-    return {callback.execution_time, executor.overhead};
+    return {occupation(callback, executor, supply), executor.overhead};
   }
-  return {callback.execution_time, {executor.overhead.front()}};
+  return {occupation(callback, executor, supply), {executor.overhead.front()}};
 }
 
 /// The long-run rate of a callback's own activations; 0 if it has none.
@@ -79,7 +106,7 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
     const model::Callback& callback = model.callbacks[c];
     const model::Executor& executor = model[callback.executor];
     tasks.push_back(Task{.executor = callback.executor,
-                         .cost = cost_of(callback, executor),
+                         .cost = cost_of(callback, executor, supply_of(executor.supply)),
                          .polled = is_polled(callback, executor),
                          .place = places[c],
                          .activation = callback.activation,
@@ -91,7 +118,6 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
   for (const model::Chain& chain : model.chains) chains.push_back(chain.callbacks);
   auto contention = cpu_contention(model);
   for (std::size_t e = 0; e < executors.size(); ++e) {
-    executors[e].supply = supply_of(model.executors[e].supply);
     executors[e].release_overhead = model.executors[e].release_overhead;
     executors[e].longest_piece = model.executors[e].longest_piece;
     executors[e].contention = std::move(contention[e]);
@@ -102,6 +128,7 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
     const auto& callbacks = executors[e].callbacks = describer.callbacks(ExecutorIndex{e});
     for (std::size_t r = 0; r < callbacks.size(); ++r) tasks[callbacks[r].value()].rank = r;
   }
+  for (std::size_t e = 0; e < executors.size(); ++e) supply_executor(model, ExecutorIndex{e});
   add_edges(model);
   add_joins(model);
   add_triggers(model);
@@ -110,13 +137,35 @@ System::System(const model::Model& model) : executors(model.executors.size()) {
   describe_executors(describer);
 }
 
+void System::supply_executor(const model::Model& model, ExecutorIndex index) {
+  LocalExecutor& executor = executors[index.value()];
+  executor.supply = executor.supply_from_quiet = supply_of(model[index].supply);
+  Rivals rivals = rivals_of(model, index);
+  executor.shared_core.reset();
+  if (rivals.none()) return;
+  for (const auto* list : {&rivals.higher, &rivals.equal}) {
+    for (const ExecutorIndex rival : *list) {
+      auto& disturbed = executors[rival.value()].disturbed;
+      if (!std::ranges::count(disturbed, index)) disturbed.push_back(index);
+    }
+  }
+  executor.shared_core = std::make_shared<SharedCore>(std::move(rivals));
+  executor.supply = curves::SupplyBound::remaining(executor.shared_core->in_any_window());
+  executor.supply_from_quiet = curves::SupplyBound::remaining(executor.shared_core->from_quiet());
+}
+
 std::vector<ExecutorIndex> System::set_supply(const model::Model& model, ExecutorIndex executor) {
-  executors[executor.value()].supply = supply_of(model[executor].supply);
+  supply_executor(model, executor);
+  for (const CallbackIndex callback : executors[executor.value()].callbacks) {
+    if (model[callback].suspension) set_cost(model, callback);
+  }
   std::vector<ExecutorIndex> changed{executor};
   if (!model[executor].cpu) return changed;
   auto contention = cpu_contention(model);
   for (std::size_t e = 0; e < executors.size(); ++e) {
-    if (executors[e].contention == contention[e]) continue;
+    const bool shares = executors[e].shared_core && model.executors[e].cpu == model[executor].cpu;
+    if (shares) supply_executor(model, ExecutorIndex{e});
+    if (executors[e].contention == contention[e] && !shares) continue;
     executors[e].contention = std::move(contention[e]);
     changed.emplace_back(e);
   }
@@ -125,7 +174,8 @@ std::vector<ExecutorIndex> System::set_supply(const model::Model& model, Executo
 
 void System::set_cost(const model::Model& model, CallbackIndex callback) {
   const model::Callback& changed = model[callback];
-  tasks[callback.value()].cost = cost_of(changed, model[changed.executor]);
+  tasks[callback.value()].cost =
+      cost_of(changed, model[changed.executor], executors[changed.executor.value()].supply);
 }
 
 std::vector<ExecutorIndex> System::set_activation(const model::Model& model,
@@ -295,6 +345,8 @@ void System::order_propagation() {
     if (from != to) executors[from.value()].successors.push_back(to);
   }
   for (LocalExecutor& executor : executors) {
+    executor.successors.insert(executor.successors.end(), executor.disturbed.begin(),
+                               executor.disturbed.end());
     std::ranges::sort(executor.successors);
     const auto repeated = std::ranges::unique(executor.successors);
     executor.successors.erase(repeated.begin(), repeated.end());

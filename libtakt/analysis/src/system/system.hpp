@@ -87,10 +87,21 @@ struct PropagationStep {
   std::size_t index;
 };
 
+class SharedCore;
+
 struct LocalExecutor {
   /// The only account of priorities, deadlines, roots, chains, groups and slots.
   policy::Description description;
+  /// The supply in any window in which its thread is ready or suspended.
   curves::SupplyBound supply = curves::SupplyBound::dedicated();
+  /// The supply in windows that begin when neither the executor, or the level that counts, nor
+  /// whoever goes before it on its processor has anything left to do. The same for all but threads
+  /// at fixed priorities.
+  curves::SupplyBound supply_from_quiet = curves::SupplyBound::dedicated();
+  /// Where both come from, if it shares a processor by fixed priorities; else null.
+  std::shared_ptr<SharedCore> shared_core{};
+  /// Executors that it takes time from by its fixed priority.
+  std::vector<ExecutorIndex> disturbed{};
   /// The cost of each release, see model::Executor.
   Duration release_overhead{};
   /// See model::Executor; 0: instances run to their end.
@@ -144,7 +155,7 @@ struct System {
   /// Take over from a model what may change between two analyses of it: an executor's supply, a
   /// callback's execution times, its activations. All else is as in the model compiled first.
   /// set_supply() returns the executors that it concerns: the reservations on the same processor
-  /// may no longer fit, or fit again.
+  /// may no longer fit, or fit again, or leave others more or less.
   std::vector<ExecutorIndex> set_supply(const model::Model& model, ExecutorIndex executor);
   void set_cost(const model::Model& model, CallbackIndex callback);
   /// Returns the executors whose callbacks now have another order: rate-monotonic priorities and
@@ -158,6 +169,8 @@ struct System {
   void order_propagation();
   void add_components();
   void describe_executors(policy::Describer& describer);
+  /// Takes over the supply of the model.
+  void supply_executor(const model::Model& model, ExecutorIndex executor);
 
   std::vector<std::size_t> edge_of_model_;
 };

@@ -9,16 +9,17 @@ namespace takt::brute_force {
 /// What a schedule is free in. Each freedom of each object of the model has a sequence of choices
 /// of its own, so that changing one choice leaves the others where they are.
 enum class Freedom : std::uint8_t {
-  release,    ///< of a source: how much later than at the earliest it is activated
-  cost,       ///< of a callback: how much cheaper than at most an instance is
-  publish,    ///< of an edge: whether and when during an instance the message is sent
-  delay,      ///< of an edge: how much faster than at most a message is
-  supply,     ///< of an executor: phase of its reservation, position of each budget
-  overhead,   ///< of an executor: how much cheaper than at most an overhead is
-  selection,  ///< of an executor: whether it selects at the very end of an instance, or when next
-              ///< supplied; then what its rule leaves open
+  release,     ///< of a source: how much later than at the earliest it is activated
+  cost,        ///< of a callback: how much cheaper than at most an instance is
+  publish,     ///< of an edge: whether and when during an instance the message is sent
+  delay,       ///< of an edge: how much faster than at most a message is
+  supply,      ///< of an executor: phase of its reservation, position of each budget
+  overhead,    ///< of an executor: how much cheaper than at most an overhead is
+  selection,   ///< of an executor: whether it selects at the very end of an instance, or when next
+               ///< supplied; then what its rule leaves open
+  suspension,  ///< of a callback: how much shorter than at most an instance is suspended, and when
 };
-inline constexpr std::size_t freedoms = 7;
+inline constexpr std::size_t freedoms = 8;
 
 /// All choices of one schedule. The choice 0 is everywhere the one that tends to delay most, and
 /// what is not chosen is 0: no choices at all are the synchronous release of everything at once.

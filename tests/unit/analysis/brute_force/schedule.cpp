@@ -108,6 +108,8 @@ struct CompiledModel {
     }
     for (std::size_t i = 0; i < model.callbacks.size(); ++i) {
       costs.push_back(counts(model.callbacks[i].execution_time));
+      const auto& suspension = model.callbacks[i].suspension;
+      suspensions.push_back(suspension ? counts(suspension->curve) : std::vector<std::int64_t>{});
     }
     for (const model::Executor& executor : model.executors) {
       overheads.push_back(counts(executor.overhead));
@@ -128,6 +130,7 @@ struct CompiledModel {
   const Supplying supplying;
   std::vector<policy::Description> executors;
   std::vector<std::vector<std::int64_t>> costs;
+  std::vector<std::vector<std::int64_t>> suspensions;
   std::vector<std::vector<std::int64_t>> overheads;
   std::vector<TriggerEdge> edges;
   /// The spans of every source, see distances().
@@ -201,6 +204,16 @@ struct Thread {
     std::size_t edge;
   };
   std::vector<Publication> publications{};
+  /// The instance suspends itself for so long when so much of its cost is spent; in order.
+  struct Pause {
+    std::int64_t after;
+    std::int64_t length;
+  };
+  std::deque<Pause> pauses{};
+
+  [[nodiscard]] bool is_suspended() const {
+    return running != no_instance && !pauses.empty() && pauses.front().after == spent;
+  }
 };
 
 struct Executor {
@@ -227,6 +240,7 @@ class Run {
     observation_.callbacks.resize(model.callbacks.size());
     observation_.chains.resize(model.chains.size());
     for (const auto& curve : compiled.costs) costs_.emplace_back(curve);
+    for (const auto& curve : compiled.suspensions) suspensions_.emplace_back(curve);
     position_.resize(model.callbacks.size());
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
       const model::Executor& executor = model.executors[e];
@@ -464,6 +478,10 @@ class Run {
       const bool just_completed =
           thread.completion == t && !executor.lazy && executor.releasing == 0;
       if (thread.running == no_instance && (supplied || just_completed)) start(e, thread, t);
+      if (thread.is_suspended()) {
+        if (--thread.pauses.front().length == 0) thread.pauses.pop_front();
+        continue;
+      }
       if (thread.running == no_instance || !supplied) continue;
       ++thread.spent;
       for (const auto& publication : thread.publications) {
@@ -473,6 +491,7 @@ class Run {
     // Whoever ends now excludes others until now.
     for (Thread& thread : executor.threads) {
       if (thread.running == no_instance || thread.spent < thread.cost) continue;
+      if (thread.is_suspended()) continue;
       complete(thread.running, t + 1);
       exclude(executor, instances_[thread.running].callback, false);
       thread.completion = t + 1;
@@ -493,7 +512,7 @@ class Run {
 
   bool is_supplied(const Executor& executor, Thread& thread, std::int64_t t) const {
     if (!thread.least) return thread.supply.at(t);
-    const bool withheld = thread.running != no_instance &&
+    const bool withheld = thread.running != no_instance && !thread.is_suspended() &&
                           executor.withheld[position_[instances_[thread.running].callback.value()]];
     return thread.least->next(!withheld);
   }
@@ -522,6 +541,7 @@ class Run {
     const std::int64_t overhead = choose_cost(thread.overheads, 0, Freedom::overhead, e);
     thread.cost =
         overhead + choose_cost(costs_[callback.value()], 1, Freedom::cost, callback.value());
+    choose_pauses(thread, callback);
     thread.publications.clear();
     for (std::size_t n = 0; n < compiled_.edges.size(); ++n) {
       const CompiledModel::TriggerEdge& edge = compiled_.edges[n];
@@ -542,6 +562,26 @@ class Run {
       } else {
         thread.publications.push_back({after, n});
       }
+    }
+  }
+
+  /// Chosen 0, the instance sleeps as often as it may as soon as it has begun, the longest last.
+  void choose_pauses(Thread& thread, CallbackIndex callback) {
+    thread.pauses.clear();
+    const std::size_t c = callback.value();
+    if (!model_[callback].suspension) return;
+    std::int64_t left = choose_cost(suspensions_[c], 0, Freedom::suspension, c);
+    std::int64_t after = 1;
+    for (std::int64_t times = model_[callback].suspension->times; times > 0 && left > 0; --times) {
+      after += choices_(Freedom::suspension, c, thread.cost - after + 1);
+      const std::int64_t length = times == 1 ? left : 1 + choices_(Freedom::suspension, c, left);
+      left -= length;
+      if (!thread.pauses.empty() && thread.pauses.back().after == after) {
+        thread.pauses.back().length += length;
+      } else {
+        thread.pauses.push_back({after, length});
+      }
+      after = std::min(after + 1, thread.cost);
     }
   }
 
@@ -607,6 +647,7 @@ class Run {
   Observation observation_;
   std::vector<Executor> executors_;
   std::vector<Costs> costs_;
+  std::vector<Costs> suspensions_;
   std::vector<std::size_t> position_;
   std::vector<JoinState> joins_;
   std::vector<Release> releases_;

@@ -33,9 +33,10 @@ struct Options {
   /// Bounds longer than this are not searched for: a callback that has none below it is reported as
   /// without bound. At most curves::longest_time.
   Duration horizon = std::chrono::seconds{100};
-  /// How many steps the searches may take for all callbacks, each its part. A step looks at the
-  /// demand of one callback and takes some nanoseconds. If the steps do not suffice, a bound is
-  /// coarser or missing, never smaller. > 0.
+  /// How many steps the searches may take for all callbacks, each its part, and, but for an
+  /// exploration, at most a two-hundredth: 2 million. A step looks at the demand of one callback
+  /// and takes some nanoseconds. If the steps do not suffice, a bound is coarser or missing, never
+  /// smaller. > 0.
   std::int64_t effort = 400'000'000;
 };
 

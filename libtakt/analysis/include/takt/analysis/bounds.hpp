@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::analysis {
@@ -51,8 +52,10 @@ struct Segment {
 
 struct ChainBound {
   std::string id;
-  /// From the activation of the first callback to the completion of the last: the sum of all
-  /// segments with their delays and samplings.
+  /// Which time `bound` and `goal` are about.
+  model::GoalKind kind = model::GoalKind::latency;
+  /// The bound of that time. Of a latency, from the activation of the first callback to the
+  /// completion of the last, it is the sum of all segments with their delays and samplings.
   std::optional<Duration> bound;
   std::string reason;
   std::optional<Duration> goal;
@@ -100,6 +103,9 @@ struct Bounds {
   /// The ids of callbacks that join, and at which messages may wait as no bound counts them: what
   /// depends on them has no guarantee.
   std::vector<std::string> queueing_joins;
+  /// The ids of callbacks whose queues may be full when a message comes: some are lost, and bounds
+  /// are of those that are not.
+  std::vector<std::string> full_queues;
   std::vector<CallbackBound> callbacks;
   std::vector<ChainBound> chains;
   std::vector<LinkBound> links;

@@ -23,6 +23,13 @@ struct NewBudget {
   Duration budget{};
 };
 
+/// reserve(EXECUTOR)=3ms/5ms: a reservation of that budget in each period.
+struct NewReservation {
+  model::ExecutorIndex executor;
+  Duration budget{};
+  Duration period{};
+};
+
 /// priority(CALLBACK)=7.
 struct NewPriority {
   model::CallbackIndex callback;
@@ -47,9 +54,33 @@ struct Split {
   std::vector<model::CallbackIndex> callbacks;
 };
 
-/// execution_time(CALLBACK)=66%, or execution_time(EXECUTOR)=66% for all of its callbacks: so much
-/// of their present execution times.
+/// move(CALLBACK)=EXECUTOR, or move(NODE)=EXECUTOR: these callbacks run on that executor,
+/// registered after its own.
+struct Move {
+  std::string of;
+  std::vector<model::CallbackIndex> callbacks;
+  model::ExecutorIndex to;
+};
+
+/// time(CALLBACK)=3ms, or of all callbacks of a node or an executor: each instance takes at most so
+/// much of a processor's time; what it suspends itself for comes in addition.
+struct LongestTime {
+  std::string of;
+  std::vector<model::CallbackIndex> callbacks;
+  Duration time{};
+};
+
+/// execution_time(CALLBACK)=66%, or of all callbacks of a node or an executor: so much of their
+/// present execution times.
 struct NewExecutionTime {
+  std::string of;
+  std::vector<model::CallbackIndex> callbacks;
+  int percent = 100;
+};
+
+/// suspension(CALLBACK)=0%, or of all callbacks of a node or an executor: so much of the present
+/// times for which they suspend themselves; 0%: they do not.
+struct NewSuspension {
   std::string of;
   std::vector<model::CallbackIndex> callbacks;
   int percent = 100;
@@ -95,11 +126,12 @@ struct Without {
   std::vector<Duration> values;
 };
 
-using Change = std::variant<NewBudget, NewPriority, NewKind, NewOrder, Split, NewExecutionTime,
-                            NewPeriod, LongestDelay, NewGoal, Without>;
+using Change = std::variant<NewBudget, NewReservation, NewPriority, NewKind, NewOrder, Split, Move,
+                            LongestTime, NewExecutionTime, NewSuspension, NewPeriod, LongestDelay,
+                            NewGoal, Without>;
 
-/// Reads "executor=edf, budget(e1)=3ms, split(/node)" for that model. Errors name what is not
-/// understood, or not in the model.
+/// Reads "executor=edf, budget(e1)=3ms, split(/node)" for that model. A node names the executor
+/// that all of its callbacks run on. Errors name what is not understood, or not in the model.
 [[nodiscard]] Result<std::vector<Change>> parse_changes(std::string_view text,
                                                         const model::Model& model);
 
@@ -122,8 +154,9 @@ using Change = std::variant<NewBudget, NewPriority, NewKind, NewOrder, Split, Ne
 /// Changes a valid model, which stays valid.
 ///
 /// Split callbacks get an executor of the kind of their present one (single-threaded instead of
-/// multi-threaded), with the same supply, on another processor. Messages between them and the
-/// callbacks that stay take at least as long as the model's slowest message between executors.
+/// multi-threaded), with the same supply, on another processor. Messages that passed within an
+/// executor and no longer do take at least as long as the model's slowest message between
+/// executors.
 [[nodiscard]] Result<void> apply(const Change& change, model::Model& model);
 
 /// The model with changes as parse_changes() reads them, made one after the other: a change may

@@ -78,12 +78,20 @@ struct ReservationPlan {
   /// Analyses of the model that the search took, and its wall-clock time.
   std::size_t analyses = 0;
   double seconds = 0;
-  /// The steps of these analyses (see analysis::Options::effort), without those for needs.
+  /// The steps of these analyses (see analysis::Options::effort).
   std::int64_t steps = 0;
+  /// The effort was used up: what is guaranteed is, but smaller reservations, or ones for more
+  /// chains, may exist, and needs may be missing.
+  bool gave_up = false;
 
   /// Whether every chain that has a goal is guaranteed.
   [[nodiscard]] bool complete() const;
 };
+
+/// The model with queues that hold every message. A bound under queues that displace messages is of
+/// those that are not lost, however many are: budgets that lose most of them would keep it. So what
+/// is reserved, proposed or promised rests on this model.
+[[nodiscard]] model::Model lossless(model::Model model);
 
 /// The model with the reservations of a plan of it. Executors without one become best effort, which
 /// a model calls a dedicated supply.

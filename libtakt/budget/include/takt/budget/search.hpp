@@ -27,7 +27,7 @@ struct Options {
   int margin = 0;
   Cores cores{};
   /// How many steps all analyses of the search may take together (see analysis::Options::effort).
-  /// When they are used up, it ends with what it has.
+  /// When they are used up, it ends with what it has. A single analysis takes at most as many.
   std::int64_t effort = std::numeric_limits<std::int64_t>::max();
   /// Afterwards lowers the budgets until none could be lowered by granularity() alone.
   bool lower = true;
@@ -36,6 +36,10 @@ struct Options {
 };
 
 inline constexpr std::chrono::milliseconds default_period{5};
+
+/// An effort that usually ends in less than two seconds for models of 20 callbacks, in steps for
+/// each callback; systems of robots that were recorded take a twentieth of it.
+inline constexpr std::int64_t effort_per_callback = 5'000'000;
 
 /// Budgets are multiples of this: a thousandth of the period.
 [[nodiscard]] inline Duration granularity(Duration period) {

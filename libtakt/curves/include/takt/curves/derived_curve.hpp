@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,7 +16,7 @@
 
 namespace takt::curves {
 
-struct JoinCurve;
+class JoinCurve;
 
 using Plateau = ActivationCurve::Plateau;
 
@@ -24,7 +25,7 @@ using Plateau = ActivationCurve::Plateau;
 struct ActivationSource {
   const ActivationCurve* curve = nullptr;
   const JoinCurve* join = nullptr;
-  /// Counts the changes of the model's curve.
+  /// Counts the changes of the model's curve. A join never changes.
   std::uint64_t revision = 0;
 };
 
@@ -44,6 +45,7 @@ class DerivedCurve {
 
   void clear() {
     terms_.clear();
+    joins_.clear();
     unbounded_ = false;
     has_line_ = false;
     line_ = {};
@@ -52,6 +54,7 @@ class DerivedCurve {
     weight_ = 1;
   }
   void add(const ActivationSource& source);
+  void add(const std::shared_ptr<const JoinCurve>& join);
   /// Adds other(Δ + shift); shift >= 0, unbounded_time if the delay behind it has no bound.
   void add(const DerivedCurve& other, Duration shift);
   /// Adds line(Δ + shift); without a line the curve becomes unbounded.
@@ -152,17 +155,23 @@ class DerivedCurve {
   void become_line();
 
   Terms terms_;
+  /// Keeps what the terms refer to.
+  std::vector<std::shared_ptr<const JoinCurve>> joins_;
   bool unbounded_ = false;
   bool has_line_ = false;
   std::size_t weight_ = 1;
-  /// Sum of the revisions of the sources: curves and joins keep their addresses when they change.
+  /// Sum of the revisions of the sources: the model's curves keep their addresses when they change.
   std::uint64_t revision_ = 0;
   Duration since_origin_{};
   ActivationLine line_;
 };
 
 /// The activations of a callback that joins messages of several inputs (one operand each).
-struct JoinCurve {
+///
+/// It never changes: what refers to it refers to the operands that it had then. So joins do not
+/// become nested more deeply behind the backs of those who have looked at their depth and weight.
+class JoinCurve {
+ public:
   enum class Kind {
     /// Activation n needs the n-th message of every input. Let i be the input that completes the
     /// first activation of a window: its message falls into the window, and so do all its later
@@ -177,26 +186,43 @@ struct JoinCurve {
     /// All operands are bounds of the same activations: η is at most the least.
     least,
   };
-  Kind kind = Kind::all;
-  std::vector<DerivedCurve> operands;
+
+  JoinCurve(Kind kind, std::vector<DerivedCurve> operands);
+  JoinCurve(const JoinCurve&) = delete;
+  JoinCurve& operator=(const JoinCurve&) = delete;
+  JoinCurve(JoinCurve&&) = delete;
+  JoinCurve& operator=(JoinCurve&&) = delete;
+  ~JoinCurve() = default;
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  [[nodiscard]] const std::vector<DerivedCurve>& operands() const { return operands_; }
   /// The number of joins on the longest path below this one, itself included.
-  int depth = 1;
-  /// The weight of all operands together.
-  std::size_t weight = 1;
+  [[nodiscard]] int depth() const { return depth_; }
+  /// The weight of all operands together: how many curves of the model and lines an evaluation
+  /// looks at.
+  [[nodiscard]] std::size_t weight() const { return weight_; }
   /// The longest since_origin() of the operands.
-  Duration since_origin{};
-  /// Counts the changes of the operands.
-  std::uint64_t revision = 0;
+  [[nodiscard]] Duration since_origin() const { return since_origin_; }
+  [[nodiscard]] const ActivationSource& source() const { return source_; }
 
-  void set_operands(std::vector<DerivedCurve> given);
-
-  /// A line above this curve; none if no line fits.
-  [[nodiscard]] std::optional<ActivationLine> line_above() const;
+  /// A line above this curve; none if no line fits. Found once.
+  [[nodiscard]] const std::optional<ActivationLine>& line_above() const;
   /// The operand with the fewest activations in the long run; null if no line fits above any.
   [[nodiscard]] const DerivedCurve* rarest() const;
 
   [[nodiscard]] std::int64_t count(Duration window) const;
   [[nodiscard]] Plateau plateau(Duration window) const;
+
+ private:
+  [[nodiscard]] std::optional<ActivationLine> find_line() const;
+
+  Kind kind_;
+  std::vector<DerivedCurve> operands_;
+  ActivationSource source_{.join = this};
+  int depth_ = 1;
+  std::size_t weight_ = 0;
+  Duration since_origin_{};
+  mutable std::optional<std::optional<ActivationLine>> line_;
 };
 
 }  // namespace takt::curves

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "takt/curves/remaining_supply.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/time/time.hpp"
 
@@ -38,19 +41,39 @@ class SupplyBound {
     return {budget, period, period + deadline - 2 * budget};
   }
 
-  /// sbf(window); 0 for windows <= 0. O(1).
+  /// What others leave of a processor.
+  [[nodiscard]] static SupplyBound remaining(std::shared_ptr<const RemainingSupply> remaining) {
+    SupplyBound bound{Duration{1}, Duration{1}, epsilon};
+    bound.remaining_ = std::move(remaining);
+    return bound;
+  }
+
+  /// sbf(window); 0 for windows <= 0. O(1), but for what others leave.
   [[nodiscard]] Duration supply(Duration window) const;
 
   /// The least window with sbf(window) >= demand; 0 for demands <= 0, unbounded_time when it does
-  /// not fit. O(1).
+  /// not fit. O(1), but for what others leave.
   [[nodiscard]] Duration time_for(Duration demand) const {
     if (demand <= Duration{0}) return Duration{0};
+    if (remaining_) return remaining_->time_for(demand);
     if (budget_ == period_) return saturating_add(blackout_, demand);
     const std::int64_t full = (demand - epsilon) / budget_;
     const Duration rest = demand - full * budget_;
     const Duration wait = waits_.empty() ? blackout_ : wait_for(rest);
     return saturating_add(saturating_multiply(period_, full), saturating_add(wait, rest));
   }
+
+  /// What a thread of a reservation forgoes by suspending itself: at most so much does sbf lose if
+  /// it counts only the time without `suspended` and without a blackout for each of `times`
+  /// suspensions (docs/analysis-theory.md, "Suspension"). Of a processor, the suspended time.
+  /// Sub-additive in both together. Not for slots. O(1).
+  [[nodiscard]] Duration forgone(Duration suspended, std::int64_t times) const {
+    return most_in(saturating_add(suspended, saturating_multiply(blackout_, times)));
+  }
+
+  /// Null unless it is what others leave of a processor. Of this supply the functions below say
+  /// only that the blackout is not 0.
+  [[nodiscard]] const RemainingSupply* remaining() const { return remaining_.get(); }
 
   /// The longest time without supply; the long-run share of the processor is budget() / period().
   /// For slots, the budget is their sum in every cycle.
@@ -73,6 +96,7 @@ class SupplyBound {
     Duration wait{};
   };
   [[nodiscard]] Duration supply_with_waits(Duration window) const;
+  [[nodiscard]] Duration most_in(Duration time) const;
   [[nodiscard]] Duration wait_for(Duration demand) const;
 
   Duration budget_;
@@ -81,6 +105,7 @@ class SupplyBound {
   /// The wait as a step function of the demand within one period's budget. The first step is at
   /// demand 0, with the blackout as its wait. Empty if that is the only step.
   std::vector<Wait> waits_;
+  std::shared_ptr<const RemainingSupply> remaining_;
 };
 
 }  // namespace takt::curves
