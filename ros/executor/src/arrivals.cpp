@@ -104,9 +104,9 @@ void Arrivals::heed_all() {
   ignores_any_ = false;
 }
 
-bool Arrivals::become_idle(Worker& worker) {
+bool Arrivals::become_idle(Worker& worker, std::optional<std::uint64_t> since) {
   const std::scoped_lock lock(mutex_);
-  if (!came_.empty() || cancelled_) return false;
+  if (!came_.empty() || cancelled_ || (since && interruptions_ != *since)) return false;
   idle_.push_back(&worker);
   return true;
 }
@@ -157,9 +157,20 @@ void Arrivals::hand_back(Worker& worker) {
   woken->signal();
 }
 
+void Arrivals::interrupt() {
+  const std::scoped_lock lock(mutex_);
+  ++interruptions_;
+  wake_all();
+}
+
 void Arrivals::cancel() {
   const std::scoped_lock lock(mutex_);
   cancelled_ = true;
+  wake_all();
+}
+
+/// With the lock held.
+void Arrivals::wake_all() {
   for (const Worker* worker : idle_) wakes_[worker->number].signal();
   idle_.clear();
 }

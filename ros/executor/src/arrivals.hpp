@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -58,8 +59,8 @@ class Arrivals {
     if (ignores_any_) heed_all();
   }
 
-  /// False: something has come that must be looked at first.
-  [[nodiscard]] bool become_idle(Worker& worker);
+  /// False: something has come that must be looked at first, or there were interruptions `since`.
+  [[nodiscard]] bool become_idle(Worker& worker, std::optional<std::uint64_t> since);
 
   /// Until the worker, which is idle, is given a job, told to look for one, or the time has come:
   /// `exactly` then, for which it polls at last.
@@ -69,6 +70,10 @@ class Arrivals {
   [[nodiscard]] Worker* take_idle();
   /// Runs its job; without one it becomes idle again, or looks at what has come.
   void hand_back(Worker& worker);
+
+  /// Wakes all workers, who look for jobs, and may give up waiting.
+  void interrupt();
+  [[nodiscard]] std::uint64_t interruptions() const { return interruptions_; }
 
   /// Wakes all workers, and lets nobody become idle until resume().
   void cancel();
@@ -83,6 +88,7 @@ class Arrivals {
   [[nodiscard]] WakeUp* wake_last();
   void merge();
   void heed_all();
+  void wake_all();
 
   // What noting an arrival touches lies together.
   std::mutex mutex_;
@@ -99,6 +105,7 @@ class Arrivals {
   /// who will take the lock before anything depends on it.
   std::atomic<bool> is_unseen_ = false;
   std::atomic<bool> cancelled_ = false;
+  std::atomic<std::uint64_t> interruptions_ = 0;
 
   /// By number of the worker: signalled once, without the lock, when it ceases to be idle.
   std::vector<WakeUp> wakes_;

@@ -52,6 +52,9 @@ Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
     }
   }
   for (const Entry& entry : entries_) {
+    if (missed_ == MissedExpiries::latest && entry.timer != nullptr && !entry.is_removed) {
+      dispatch_.limit_queue(entry.callback, 1);
+    }
     for (std::size_t n = 0; n < entry.running && !entry.is_removed; ++n) {
       dispatch_.runs_on(entry.callback);
     }
@@ -120,9 +123,10 @@ std::vector<TimerReleaser::Watched> Dispatcher::timers() const {
   return timers;
 }
 
-bool Dispatcher::removed_run(std::optional<std::size_t> but) const {
+bool Dispatcher::removed_run(std::span<const std::size_t> but) const {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (entries_[i].is_removed && entries_[i].running > (i == but ? 1U : 0U)) return true;
+    if (!entries_[i].is_removed) continue;
+    if (entries_[i].running > static_cast<std::size_t>(std::ranges::count(but, i))) return true;
   }
   return false;
 }
@@ -142,7 +146,7 @@ bool Dispatcher::removed_run(std::optional<std::size_t> but) const {
 /// How many instances an expiry, or messages that stay where they are, activate.
 inline std::size_t Dispatcher::count_activated(Entry& entry, const Arrival& arrival) {
   if (entry.timer != nullptr) {
-    const std::size_t most = skips_missed_periods_ ? 1 : TimerExecutable::most_waiting;
+    const std::size_t most = missed_ == MissedExpiries::skip ? 1 : TimerExecutable::most_waiting;
     if (entry.staying >= most) return 0;
     ++entry.staying;
     return 1;

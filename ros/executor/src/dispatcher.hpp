@@ -22,11 +22,8 @@ class Dispatcher {
  public:
   /// `arrivals`: where messages that come are noted, on the middleware's threads; `workers`: how
   /// many jobs run at once. See EventsExecutor::Options for the rest.
-  Dispatcher(Arrivals& arrivals, std::size_t workers, bool own_origin, bool skips_missed_periods)
-      : arrivals_(arrivals),
-        dispatch_(workers),
-        own_origin_(own_origin),
-        skips_missed_periods_(skips_missed_periods) {}
+  Dispatcher(Arrivals& arrivals, std::size_t workers, bool own_origin, MissedExpiries missed)
+      : arrivals_(arrivals), dispatch_(workers), own_origin_(own_origin), missed_(missed) {}
 
   // What is run
 
@@ -49,8 +46,8 @@ class Dispatcher {
 
   [[nodiscard]] std::vector<TimerReleaser::Watched> timers() const;
 
-  /// Whether a removed executable runs, `but` for one job of that entry.
-  [[nodiscard]] bool removed_run(std::optional<std::size_t> but) const;
+  /// Whether a removed executable runs, `but` for one job for each time that its entry is named.
+  [[nodiscard]] bool removed_run(std::span<const std::size_t> but) const;
 
   // What waits, and what runs next
 
@@ -116,7 +113,7 @@ class Dispatcher {
   Arrivals& arrivals_;
   scheduling::Dispatch dispatch_;
   bool own_origin_;
-  bool skips_missed_periods_;
+  MissedExpiries missed_;
   std::vector<Entry> entries_;
 };
 

@@ -1,6 +1,7 @@
 #include "takt/executor/events_executor.hpp"
 
 #include <fmt/format.h>
+#include <rcutils/logging_macros.h>
 
 #include <algorithm>
 #include <cassert>
@@ -31,13 +32,33 @@ class Working {
   Working(const Working&) = delete;
   Working& operator=(const Working&) = delete;
 
-  /// Which entry of that executor the calling thread runs a job of; none: it is no worker of it.
-  static std::optional<std::size_t> entry(const EventsExecutor& executor) {
-    if (innermost_ == nullptr || &innermost_->executor_ != &executor) return std::nullopt;
-    return innermost_->worker_.job.entry();
+  /// The entries of that executor that the calling thread runs jobs of, one within the other: an
+  /// entry for each of its jobs.
+  static std::vector<std::size_t> entries(const EventsExecutor& executor) {
+    std::vector<std::size_t> entries;
+    for (const Working* at = busy(executor, innermost_); at != nullptr;
+         at = busy(executor, at->before_)) {
+      entries.push_back(at->worker_.job.entry());
+    }
+    return entries;
+  }
+
+  /// The number of that worker, if it runs a job.
+  static std::optional<std::size_t> busy_number(const EventsExecutor& executor) {
+    const Working* const working = busy(executor, innermost_);
+    if (working == nullptr) return std::nullopt;
+    return working->worker_.number;
   }
 
  private:
+  /// The innermost worker of that executor with a job, from `at` outwards; null: there is none.
+  static const Working* busy(const EventsExecutor& executor, const Working* at) {
+    while (at != nullptr && (&at->executor_ != &executor || !at->worker_.has_job)) {
+      at = at->before_;
+    }
+    return at;
+  }
+
   static inline thread_local const Working* innermost_ = nullptr;
 
   const EventsExecutor& executor_;
@@ -62,6 +83,11 @@ Result<std::unique_ptr<EventsExecutor>> EventsExecutor::create(
     std::span<const ScheduledExecutable> executables, std::unique_ptr<scheduling::Policy> policy,
     std::size_t callbacks, Options options) {
   std::unique_ptr<EventsExecutor> executor(new EventsExecutor(std::move(options)));
+  if (executor->options_.releaser) {
+    if (const Result<void> started = executor->start_releaser(); !started) {
+      return tl::unexpected(started.error());
+    }
+  }
   const Result<void> replaced =
       executor->replace(executables, std::move(policy), callbacks, executor->options_.groups);
   if (!replaced) return tl::unexpected(replaced.error());
@@ -72,8 +98,11 @@ EventsExecutor::EventsExecutor(Options options)
     : options_(std::move(options)),
       arrivals_(std::make_unique<Arrivals>(options_.threads)),
       dispatcher_(std::make_unique<Dispatcher>(*arrivals_, options_.threads, options_.own_origin,
-                                               options_.skips_missed_periods)) {
+                                               options_.missed)) {
   assert(options_.threads > 0);
+  if (!options_.releaser && options_.thread.scheduling) {
+    options_.releaser = before(*options_.thread.scheduling);
+  }
   for (std::size_t i = options_.threads; i > 0; --i) free_workers_.push_back(i - 1);
 }
 
@@ -88,6 +117,7 @@ Result<void> EventsExecutor::replace(std::span<const ScheduledExecutable> execut
                                      std::unique_ptr<scheduling::Policy> policy,
                                      std::size_t callbacks, const CallbackGroups& groups) {
   if (Result<void> accepted = dispatcher_->check(*policy); !accepted) return accepted;
+  raise_middleware();
   Lock decision(decision_);
   // What has come so far is admitted as it was wanted when it came.
   if (Result<void> kept = dispatcher_->keep_only(executables); !kept) return kept;
@@ -103,21 +133,45 @@ Result<void> EventsExecutor::replace(std::span<const ScheduledExecutable> execut
   return {};
 }
 
+Result<void> EventsExecutor::start_releaser() {
+  auto started = TimerReleaser::start(
+      options_.releaser,
+      [this](std::size_t entry, Instant expiry) { arrivals_->note(entry, 1, expiry); },
+      [this] { arrivals_->cancel(); });
+  if (!started) return tl::unexpected(started.error());
+  releaser_ = std::move(*started);
+  return {};
+}
+
 Result<void> EventsExecutor::watch_timers() {
   std::vector<TimerReleaser::Watched> timers = dispatcher_->timers();
   if (!releaser_) {
     if (timers.empty()) return {};
-    releaser_ = std::make_unique<TimerReleaser>(
-        options_.releaser,
-        [this](std::size_t entry, Instant expiry) { arrivals_->note(entry, 1, expiry); });
+    if (Result<void> started = start_releaser(); !started) return started;
   }
   return releaser_->watch(std::move(timers));
 }
 
-/// Waits until no removed executable runs any more, but for one that this thread runs.
+/// What delivers messages must not wait for callbacks. Threads of the middleware come with
+/// entities.
+void EventsExecutor::raise_middleware() {
+  if (!options_.thread.scheduling) return;
+  const Result<void> raised = deliver_before(*options_.thread.scheduling);
+  if (raised || has_warned_.exchange(true)) return;
+  RCUTILS_LOG_WARN_NAMED("takt", "messages wait for callbacks to end: %s",
+                         raised.error().message.c_str());
+}
+
+/// Waits until no removed executable runs any more, but for the one that this thread runs.
 void EventsExecutor::await_removed(Lock& decision) {
-  const std::optional<std::size_t> own = Working::entry(*this);
+  const std::vector<std::size_t> own = Working::entries(*this);
+  if (options_.nests && !own.empty()) return;
   removed_ended_.wait(decision, [&] { return !dispatcher_->removed_run(own); });
+}
+
+bool EventsExecutor::removed_run() {
+  const Lock decision(decision_);
+  return dispatcher_->removed_run({});
 }
 
 // --- Decisions
@@ -152,14 +206,16 @@ void EventsExecutor::serve_idle_workers() {
   }
 }
 
-/// False: the executor is cancelled, or nothing came until `deadline`. Where the worker has a job,
-/// the lock may have been given away.
+/// False: the executor is cancelled or was interrupted `since`, or nothing came until `deadline`.
+/// Where the worker has a job, the lock may have been given away.
 inline bool EventsExecutor::await_job(Worker& worker, Lock& decision,
-                                      std::optional<TimePoint> deadline) {
+                                      std::optional<TimePoint> deadline,
+                                      std::optional<std::uint64_t> since) {
   while (!find_job(worker)) {
     if (arrivals_->is_cancelled()) return false;
+    if (since && arrivals_->interruptions() != *since) return false;
     if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
-    sleep(worker, decision, deadline);
+    sleep(worker, decision, deadline, since);
     if (worker.has_job) return true;
   }
   return true;
@@ -167,13 +223,14 @@ inline bool EventsExecutor::await_job(Worker& worker, Lock& decision,
 
 /// The worker, to which find_job() gave nothing, sleeps until it must look again or has a job. If
 /// it has one, the lock has been given away.
-void EventsExecutor::sleep(Worker& worker, Lock& decision, std::optional<TimePoint> deadline) {
+void EventsExecutor::sleep(Worker& worker, Lock& decision, std::optional<TimePoint> deadline,
+                           std::optional<std::uint64_t> since) {
   // Nobody need look again at what another job keeps from running, before that has ended.
   for (const Arrival& arrival : arrivals_->taken()) {
     if (dispatcher_->is_held(arrival)) arrivals_->ignore(arrival.entry);
   }
   // A worker without a job is idle before another one can decide, so that it is not passed over.
-  if (!arrivals_->become_idle(worker)) return;
+  if (!arrivals_->become_idle(worker, since)) return;
   std::optional<TimePoint> start;
   if (const auto next = dispatcher_->next_start()) start = on_steady_clock(*next);
   const std::optional<TimePoint> until = earliest(deadline, start);
@@ -183,8 +240,10 @@ void EventsExecutor::sleep(Worker& worker, Lock& decision, std::optional<TimePoi
   if (!worker.has_job) decision.lock();
 }
 
-/// Without the lock while the callback runs.
-[[gnu::always_inline]] inline void EventsExecutor::run_job(Worker& worker, Lock& decision) {
+/// Runs the worker's job, without the lock while the callback runs. What the callback threw.
+[[gnu::always_inline]] inline std::exception_ptr EventsExecutor::complete_job(Worker& worker,
+                                                                              Lock& decision) {
+  std::exception_ptr thrown;
   if (decision.owns_lock()) decision.unlock();
   try {
     if (const Result<void> ran = worker.run_job(); !ran) {
@@ -192,20 +251,28 @@ void EventsExecutor::sleep(Worker& worker, Lock& decision, std::optional<TimePoi
       fail(ran.error());
     }
   } catch (...) {
-    const Lock failing(decision_);
-    if (!thrown_) thrown_ = std::current_exception();
-    cancel();
+    thrown = std::current_exception();
   }
   decision.lock();
   // What the callback published is released before its completion counts.
   take_in_arrivals();
   if (dispatcher_->finish(worker)) removed_ended_.notify_all();
   arrivals_->heed();
+  return thrown;
+}
+
+/// What the callback throws ends all spinning.
+[[gnu::always_inline]] inline void EventsExecutor::run_job(Worker& worker, Lock& decision) {
+  std::exception_ptr thrown = complete_job(worker, decision);
+  if (!thrown) return;
+  if (!thrown_) thrown_ = std::move(thrown);
+  cancel();
 }
 
 // --- Threads
 
 Result<void> EventsExecutor::spin() {
+  raise_middleware();
   std::vector<Worker> workers(options_.threads);
   {
     const std::scoped_lock decision(decision_);
@@ -243,14 +310,18 @@ void EventsExecutor::spin_worker(Worker& worker) {
   const Working working(*this, worker);
   Lock decision(decision_);
   if (!applied) return fail(applied.error());
-  while (await_job(worker, decision, std::nullopt)) run_job(worker, decision);
+  while (await_job(worker, decision, std::nullopt, std::nullopt)) run_job(worker, decision);
 }
 
-Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
+Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout,
+                                       std::optional<std::uint64_t> since) {
   std::optional<TimePoint> deadline;
   // The longest timeouts end after all that a clock can tell.
   const TimePoint now = std::chrono::steady_clock::now();
   if (timeout && *timeout < TimePoint::max() - now) deadline = now + *timeout;
+  if (const auto busy = options_.nests ? Working::busy_number(*this) : std::nullopt) {
+    return spin_nested(*busy, deadline, since);
+  }
   Lock decision(decision_);
   if (free_workers_.empty()) {
     return error("more threads spin the executor than it has: {}", options_.threads);
@@ -258,7 +329,7 @@ Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
   Worker worker{.number = free_workers_.back()};
   const Working working(*this, worker);
   free_workers_.pop_back();
-  const bool came = await_job(worker, decision, deadline);
+  const bool came = await_job(worker, decision, deadline, since);
   if (came) run_job(worker, decision);
   // Others may sleep although there is something that its job kept from running.
   if (arrivals_->has_unseen() || dispatcher_->has_work_for_others()) arrivals_->wake_one();
@@ -267,6 +338,24 @@ Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout) {
   if (Result<void> failure = take_failure(); !failure) return tl::unexpected(failure.error());
   return came;
 }
+
+/// Within a callback that the worker of that number runs. The outer spinning notices by itself that
+/// it is to end, and hears of no exception that comes out here.
+Result<bool> EventsExecutor::spin_nested(std::size_t number, std::optional<TimePoint> deadline,
+                                         std::optional<std::uint64_t> since) {
+  Worker worker{.number = number};
+  const Working working(*this, worker);
+  Lock decision(decision_);
+  const bool came = await_job(worker, decision, deadline, since);
+  std::exception_ptr thrown;
+  if (came) thrown = complete_job(worker, decision);
+  if (arrivals_->has_unseen() || dispatcher_->has_work_for_others()) arrivals_->wake_one();
+  decision.unlock();
+  if (thrown) std::rethrow_exception(thrown);
+  return came;
+}
+
+bool EventsExecutor::is_running_here() const { return Working::busy_number(*this).has_value(); }
 
 Result<std::size_t> EventsExecutor::catch_up() {
   Lock decision(decision_);
@@ -282,6 +371,10 @@ Result<std::size_t> EventsExecutor::catch_up() {
   }
   return dispatcher_->waiting();
 }
+
+void EventsExecutor::interrupt() { arrivals_->interrupt(); }
+
+std::uint64_t EventsExecutor::interruptions() const { return arrivals_->interruptions(); }
 
 void EventsExecutor::cancel() { arrivals_->cancel(); }
 

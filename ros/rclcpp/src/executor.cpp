@@ -51,6 +51,7 @@ std::unique_ptr<executor::EventsExecutor> make_core(const std::string& kind,
   return value_or_throw(executor::EventsExecutor::create(
       {}, std::move(decides), policy.callbacks.size(),
       {.threads = options.threads,
+       .missed = options.missed_expiries,
        .thread = options.thread,
        .thread_started = [announcement](std::size_t) { executor::announce(announcement); },
        .releaser = options.releaser}));

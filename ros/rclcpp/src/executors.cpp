@@ -36,6 +36,11 @@ Options complete(Options options, const plan::ExecutorPlan& planned) {
                                                              .deadline = reservation->deadline,
                                                              .period = reservation->period};
   }
+  const auto* fixed = std::get_if<model::FixedPrioritySupply>(&planned.supply);
+  if (fixed != nullptr && !options.thread.scheduling) {
+    options.thread.scheduling =
+        linux_os::FifoScheduling{.priority = static_cast<int>(fixed->priority)};
+  }
   return options;
 }
 

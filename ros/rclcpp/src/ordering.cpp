@@ -104,6 +104,9 @@ PolicyDescription describe(const Ordering& ordering, std::span<const Callback> c
   describe_callbacks(ordering, callbacks, description);
   switch (ordering.source) {
     case Ordering::Priorities::declared:
+      if (ordering.rule == Rule::root_priority && ordering.priorities.empty()) {
+        describe_rate_monotonic(description);
+      }
       break;
     case Ordering::Priorities::rate_monotonic:
       describe_rate_monotonic(description);

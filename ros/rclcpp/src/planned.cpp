@@ -24,8 +24,7 @@ model::CallbackKind kind(scheduling::Category category) {
 
 }  // namespace
 
-scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& roster,
-                                     std::vector<std::string>& missing) {
+std::vector<plan::Entity> addresses(const Roster& roster) {
   std::vector<plan::Entity> entities;
   for (const Callback& callback : roster.callbacks) {
     entities.push_back({.node = callback.node,
@@ -33,7 +32,12 @@ scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& 
                         .topic = callback.topic,
                         .period = callback.period});
   }
-  plan::Assignment assignment = plan::assign(planned, entities);
+  return entities;
+}
+
+scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& roster,
+                                     std::vector<std::string>& missing) {
+  plan::Assignment assignment = plan::assign(planned, addresses(roster));
   const auto renumber = [&](scheduling::LocalIndex& callback) {
     callback = assignment.callbacks[callback.value()];
   };

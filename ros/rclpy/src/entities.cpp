@@ -2,8 +2,11 @@
 
 #include <nanobind/stl/vector.h>
 #include <rcl/error_handling.h>
+#include <rcl/guard_condition.h>
 
 #include <algorithm>
+#include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "takt/executor/origin.hpp"
@@ -35,31 +38,56 @@ void MessageEntity::choose(scheduling::Queueing queueing, std::size_t worker) {
   const auto came = static_cast<std::size_t>(next_);
   chosen.oldest = came > depth_ ? static_cast<std::int64_t>(came - depth_) : 0;
   chosen.displaced = std::exchange(displaced_, {});
+  chosen.lost = chosen.oldest > reached_ || !chosen.displaced.empty();
   reached_ = std::max(reached_, chosen.number + 1);
 }
 
 Result<void> MessageEntity::run(std::size_t worker) {
   const Chosen& chosen = chosen_[worker];
-  callback_(chosen.number, chosen.oldest, chosen.displaced);
+  const std::shared_ptr<Looking> looking = looking_;
+  std::optional<bool> found;
+  try {
+    found = chosen.lost ? callback_(chosen.number, chosen.oldest, chosen.displaced)
+                        : callback_(chosen.number);
+  } catch (...) {
+    // It raised because of a message, behind which others may wait.
+    if (looking) looking->go_on(true);
+    throw;
+  }
+  if (looking && found) looking->go_on(*found);
   return {};
 }
 
-namespace {
-
-/// Sets or unsets a function of rcl that reports what comes; it is not called any more when it has
-/// been unset.
-template <typename Handle>
-Result<void> report(rcl_ret_t (*set)(const Handle*, rcl_event_callback_t, const void*),
-                    Handle* handle, executor::MessageExecutable::Arrived& slot,
-                    executor::MessageExecutable::Arrived arrived) {
-  Result<void> result = check(set(handle, nullptr, nullptr), "watch an entity");
-  slot = std::move(arrived);
-  if (!result || !slot) return result;
-  const auto forward = [](const void* function, std::size_t count) {
-    (*static_cast<const executor::MessageExecutable::Arrived*>(function))(count);
-  };
-  return check(set(handle, forward, &slot), "watch an entity");
+void MessageEntity::Looking::begin(Arrived look) {
+  const std::scoped_lock lock(mutex_);
+  look_ = std::move(look);
+  if (goes_on_ && look_) look_(1);
 }
+
+void MessageEntity::Looking::go_on(bool found) {
+  const std::scoped_lock lock(mutex_);
+  if (!goes_on_) return;
+  goes_on_ = found;
+  if (found && look_) look_(1);
+}
+
+template <typename Handle>
+Result<void> MessageEntity::report(rcl_ret_t (*set)(const Handle*, rcl_event_callback_t,
+                                                    const void*),
+                                   Handle* handle, Arrived arrived) {
+  Result<void> result = check(set(handle, nullptr, nullptr), "watch an entity");
+  arrived_ = std::move(arrived);
+  if (looking_ && !arrived_) looking_->begin({});
+  if (!result || !arrived_) return result;
+  const auto forward = [](const void* function, std::size_t count) {
+    (*static_cast<const Arrived*>(function))(count);
+  };
+  result = check(set(handle, forward, &arrived_), "watch an entity");
+  if (looking_) looking_->begin(arrived_);
+  return result;
+}
+
+namespace {
 
 std::size_t depth_of(const rcl_subscription_t* handle) {
   const rmw_qos_profile_t* profile = rcl_subscription_get_actual_qos(handle);
@@ -71,46 +99,74 @@ std::size_t depth_of(const rcl_subscription_t* handle) {
 
 }  // namespace
 
-Subscription::Subscription(std::uintptr_t handle, nanobind::callable run)
+Subscription::Subscription(std::uintptr_t handle, nanobind::callable run, bool was_heard)
     : MessageEntity(Callback(std::move(run)),
-                    depth_of(reinterpret_cast<rcl_subscription_t*>(handle))),
+                    depth_of(reinterpret_cast<rcl_subscription_t*>(handle)), was_heard),
       handle_(reinterpret_cast<rcl_subscription_t*>(handle)) {}
 
 Result<void> Subscription::notify(Arrived arrived) {
-  return report(rcl_subscription_set_on_new_message_callback, handle_, arrived_,
-                std::move(arrived));
+  return report(rcl_subscription_set_on_new_message_callback, handle_, std::move(arrived));
 }
 
-Service::Service(std::uintptr_t handle, nanobind::callable run)
-    : MessageEntity(Callback(std::move(run)), unlimited),
+Service::Service(std::uintptr_t handle, nanobind::callable run, bool was_heard)
+    : MessageEntity(Callback(std::move(run)), unlimited, was_heard),
       handle_(reinterpret_cast<rcl_service_t*>(handle)) {}
 
 Result<void> Service::notify(Arrived arrived) {
-  return report(rcl_service_set_on_new_request_callback, handle_, arrived_, std::move(arrived));
+  return report(rcl_service_set_on_new_request_callback, handle_, std::move(arrived));
 }
 
-Client::Client(std::uintptr_t handle, nanobind::callable run)
-    : MessageEntity(Callback(std::move(run)), unlimited),
+Client::Client(std::uintptr_t handle, nanobind::callable run, bool was_heard)
+    : MessageEntity(Callback(std::move(run)), unlimited, was_heard),
       handle_(reinterpret_cast<rcl_client_t*>(handle)) {}
 
 Result<void> Client::notify(Arrived arrived) {
-  return report(rcl_client_set_on_new_response_callback, handle_, arrived_, std::move(arrived));
+  return report(rcl_client_set_on_new_response_callback, handle_, std::move(arrived));
 }
 
 Result<void> Trigger::notify(Arrived arrived) {
   const std::scoped_lock lock(mutex_);
-  arrived_ = std::move(arrived);
-  if (arrived_ && unseen_ > 0) arrived_(std::exchange(unseen_, 0));
+  told_ = std::move(arrived);
+  if (told_ && unseen_ > 0) told_(std::exchange(unseen_, 0));
   return {};
 }
 
 void Trigger::trigger() {
   const std::scoped_lock lock(mutex_);
-  if (arrived_) {
-    arrived_(1);
+  if (told_) {
+    told_(1);
   } else {
     ++unseen_;
   }
+}
+
+Event::Event(std::uintptr_t handle, Trigger& told)
+    : handle_(reinterpret_cast<rcl_event_t*>(handle)), tell_([&told] { told.trigger(); }) {
+  begin();
+}
+
+Event::Event(std::uintptr_t handle, std::uintptr_t told)
+    : handle_(reinterpret_cast<rcl_event_t*>(handle)),
+      tell_([guard = reinterpret_cast<rcl_guard_condition_t*>(told)] {
+        if (rcl_trigger_guard_condition(guard) != RCL_RET_OK) rcl_reset_error();
+      }) {
+  begin();
+}
+
+void Event::begin() {
+  const auto occurred = [](const void* self, std::size_t) {
+    // rcl passes on what it was given.
+    auto& event = *static_cast<Event*>(const_cast<void*>(self));
+    event.occurred_ = true;
+    event.tell_();
+  };
+  const Result<void> begun =
+      check(rcl_event_set_callback(handle_, occurred, this), "watch an event");
+  if (!begun) throw std::runtime_error(begun.error().message);
+}
+
+Event::~Event() {
+  if (rcl_event_set_callback(handle_, nullptr, nullptr) != RCL_RET_OK) rcl_reset_error();
 }
 
 Timer::Timer(std::uintptr_t handle, nanobind::callable run)
@@ -200,6 +256,8 @@ void Timer::tell_of_change() {
 /// Jumps of a simulated clock may make the timer expire.
 Result<void> Timer::watch_clock(bool watch) {
   if (clock_ == nullptr || clock_->type != RCL_ROS_TIME) return {};
+  // A clock is not thread-safe in this, and rclpy's timers do the same with the lock held.
+  const nanobind::gil_scoped_acquire acquired;
   const auto jumped = [](const rcl_time_jump_t*, bool before, void* self) {
     if (!before) static_cast<Timer*>(self)->tell_of_change();
   };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <stdexcept>
 
@@ -25,6 +26,15 @@ template <typename T>
 T unwrap(Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);
   return std::move(*result);
+}
+
+executor::MissedExpiries missed_expiries(const std::string& name) {
+  using executor::MissedExpiries;
+  if (name == "all") return MissedExpiries::all;
+  if (name == "skip") return MissedExpiries::skip;
+  if (name == "latest") return MissedExpiries::latest;
+  throw nanobind::value_error(
+      fmt::format("missed expiries: \"{}\" is not all, skip or latest", name).c_str());
 }
 
 plan::Entity address(const ScheduledEntity& entity) {
@@ -57,9 +67,10 @@ std::pair<std::string, std::vector<std::string>> read_plan(const std::string& pa
   return {plan::to_json(*plan), plan->warnings};
 }
 
-Executor::Executor(std::size_t threads)
+Executor::Executor(std::size_t threads, const std::string& missed)
     : executor_(unwrap(executor::EventsExecutor::create(
-          {}, std::make_unique<scheduling::FifoPolicy>(0, 0), 0, {.threads = threads}))) {}
+          {}, std::make_unique<scheduling::FifoPolicy>(0, 0), 0,
+          {.threads = threads, .missed = missed_expiries(missed), .nests = true}))) {}
 
 std::optional<std::string> Executor::replace(const std::vector<ScheduledEntity>& entities,
                                              const std::string& text, const std::string& id) {
@@ -72,16 +83,21 @@ std::optional<std::string> Executor::replace(const std::vector<ScheduledEntity>&
   for (std::size_t i = 0; i < entities.size(); ++i) {
     executables.push_back({.executable = entities[i].entity, .callback = assignment.callbacks[i]});
   }
+  bool removed_run = false;
   {
     // Callbacks of what goes may have to end first.
     const nanobind::gil_scoped_release released;
     unwrap(executor_->replace(executables, scheduling::make_policy(assignment.policy, capacity),
                               assignment.policy.callbacks.size(),
                               groups_of(entities, assignment.callbacks)));
+    removed_run = executor_->removed_run();
   }
   std::vector<nanobind::object> owners;
   for (const ScheduledEntity& entity : entities) owners.push_back(entity.owner);
   owners_.swap(owners);
+  std::ranges::move(owners, std::back_inserter(former_owners_));
+  // What they own may run Python as it goes.
+  if (!removed_run) owners.swap(former_owners_);
   if (assignment.missing.empty()) return std::nullopt;
   return plan::describe_missing(planned, assignment.missing);
 }
@@ -93,10 +109,17 @@ Executor::~Executor() {
 
 void Executor::spin() { unwrap(executor_->spin()); }
 
-bool Executor::spin_once(std::optional<std::int64_t> timeout) {
-  return unwrap(executor_->spin_once(timeout ? std::optional(Duration(*timeout)) : std::nullopt));
+bool Executor::spin_once(std::optional<std::int64_t> timeout, std::optional<std::uint64_t> since) {
+  const auto longest = timeout ? std::optional(Duration(*timeout)) : std::nullopt;
+  return unwrap(executor_->spin_once(longest, since));
 }
 
+void Executor::interrupt() { executor_->interrupt(); }
+
+std::uint64_t Executor::interruptions() const { return executor_->interruptions(); }
+
 void Executor::cancel() { executor_->cancel(); }
+
+bool Executor::is_running_here() const { return executor_->is_running_here(); }
 
 }  // namespace takt::python

@@ -32,16 +32,21 @@ std::pair<std::string, std::vector<std::string>> read_plan(const std::string& pa
 /// The core, for Python. Errors raise RuntimeError; what callbacks raise comes out of spinning.
 class Executor {
  public:
-  explicit Executor(std::size_t threads);
+  /// `missed`: "all", "skip" or "latest", see executor::MissedExpiries. Raises ValueError.
+  Executor(std::size_t threads, const std::string& missed);
 
   /// From now on runs these, as the executor `id` of the plan decides. Returns the warning for
   /// callbacks of the plan that are none of these, if there are any.
   std::optional<std::string> replace(const std::vector<ScheduledEntity>& entities,
                                      const std::string& plan, const std::string& id);
   void spin();
-  /// Whether a callback ran. Nanoseconds; none: without limit.
-  bool spin_once(std::optional<std::int64_t> timeout);
+  /// Whether a callback ran. Nanoseconds; none: without limit. See EventsExecutor::spin_once().
+  bool spin_once(std::optional<std::int64_t> timeout, std::optional<std::uint64_t> since);
+  void interrupt();
+  [[nodiscard]] std::uint64_t interruptions() const;
   void cancel();
+  /// Whether the calling thread runs a callback of this executor.
+  [[nodiscard]] bool is_running_here() const;
 
   /// Nobody spins any more.
   ~Executor();
@@ -49,6 +54,8 @@ class Executor {
  private:
   /// What is scheduled; it must outlive its scheduling.
   std::vector<nanobind::object> owners_;
+  /// What was removed and may still run.
+  std::vector<nanobind::object> former_owners_;
   std::unique_ptr<executor::EventsExecutor> executor_;
 };
 

@@ -16,23 +16,33 @@ NB_MODULE(takt_executors, module) {
   using namespace takt::python;
   module.doc() =
       "The core of takt.executors. Handles are addresses of rcl's structures, which must outlive\n"
-      "their scheduling. Callbacks are called with the number of older messages to pass over.";
+      "their scheduling. Callbacks are called with what finds the message or expiry of the "
+      "instance.";
 
   module.attr("LONGEST_DEADLINE") = takt::scheduling::PolicyDescription::longest_deadline.count();
   module.attr("MOST_WAITING") = takt::executor::TimerExecutable::most_waiting;
 
   nb::class_<takt::executor::Executable>(module, "Executable");
-  nb::class_<Subscription, takt::executor::Executable>(module, "Subscription")
-      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
-  nb::class_<Service, takt::executor::Executable>(module, "Service")
-      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
-  nb::class_<Client, takt::executor::Executable>(module, "Client")
-      .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
+  nb::class_<MessageEntity, takt::executor::Executable>(module, "MessageEntity")
+      .def("looked", &MessageEntity::looked, "found"_a, nb::call_guard<nb::gil_scoped_release>());
+  nb::class_<Subscription, MessageEntity>(module, "Subscription")
+      .def(nb::init<std::uintptr_t, nb::callable, bool>(), "handle"_a, "run"_a, "was_heard"_a);
+  nb::class_<Service, MessageEntity>(module, "Service")
+      .def(nb::init<std::uintptr_t, nb::callable, bool>(), "handle"_a, "run"_a, "was_heard"_a);
+  nb::class_<Client, MessageEntity>(module, "Client")
+      .def(nb::init<std::uintptr_t, nb::callable, bool>(), "handle"_a, "run"_a, "was_heard"_a);
   nb::class_<Timer, takt::executor::Executable>(module, "Timer")
       .def(nb::init<std::uintptr_t, nb::callable>(), "handle"_a, "run"_a);
   nb::class_<Trigger, takt::executor::Executable>(module, "Trigger")
-      .def(nb::init<nb::callable>(), "run"_a)
+      .def(nb::init<nb::callable, bool>(), "run"_a, nb::kw_only(), "merges"_a = false)
       .def("trigger", &Trigger::trigger, nb::call_guard<nb::gil_scoped_release>());
+
+  nb::class_<Event>(module, "Event")
+      .def(nb::init<std::uintptr_t, Trigger&>(), "handle"_a, "told"_a, nb::keep_alive<1, 3>(),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def(nb::init<std::uintptr_t, std::uintptr_t>(), "handle"_a, "told"_a,
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("take", &Event::take);
 
   nb::class_<ScheduledEntity>(module, "ScheduledEntity")
       .def(
@@ -55,7 +65,7 @@ NB_MODULE(takt_executors, module) {
   module.def("read_plan", &read_plan, "path"_a, "executor"_a);
 
   nb::class_<Executor>(module, "Executor")
-      .def(nb::init<std::size_t>(), "threads"_a)
+      .def(nb::init<std::size_t, const std::string&>(), "threads"_a, "missed"_a = "all")
       .def(
           "replace",
           [](Executor& self, const std::vector<ScheduledEntity*>& entities, const std::string& plan,
@@ -66,7 +76,10 @@ NB_MODULE(takt_executors, module) {
           },
           "entities"_a, "plan"_a, "executor"_a)
       .def("spin", &Executor::spin, nb::call_guard<nb::gil_scoped_release>())
-      .def("spin_once", &Executor::spin_once, "timeout"_a = nb::none(),
+      .def("spin_once", &Executor::spin_once, "timeout"_a = nb::none(), "since"_a = nb::none(),
            nb::call_guard<nb::gil_scoped_release>())
+      .def("interrupt", &Executor::interrupt, nb::call_guard<nb::gil_scoped_release>())
+      .def("interruptions", &Executor::interruptions)
+      .def("is_running_here", &Executor::is_running_here)
       .def("cancel", &Executor::cancel, nb::call_guard<nb::gil_scoped_release>());
 }

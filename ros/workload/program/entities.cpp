@@ -202,6 +202,7 @@ Result<Work*> Entities::make_work(const WorkloadCallback& planned) {
   std::unique_ptr<Work>& work = works_[planned.callback];
   work = std::make_unique<Work>(burner_, model_[planned.callback].execution_time, std::move(join),
                                 std::move(sends), diary_, planned.callback);
+  if (const auto& suspension = model_[planned.callback].suspension) work->suspends(*suspension);
   return work.get();
 }
 

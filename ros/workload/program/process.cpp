@@ -1,11 +1,13 @@
 #include "process.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -15,16 +17,13 @@
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
 #include "takt/linux/memory.hpp"
-#include "takt/linux/thread_identity.hpp"
+#include "takt/linux/middleware_threads.hpp"
 #include "takt/model/names.hpp"
 #include "takt/policy/describe.hpp"
 #include "takt/workload/periodic_releases.hpp"
 
 namespace takt::workload {
 namespace {
-
-/// The priority of the threads that release the timers of executors with a reservation.
-constexpr int releaser_priority = 90;
 
 /// Waiting instances for which a policy has memory from the start.
 constexpr std::size_t capacity = 1024;
@@ -34,19 +33,11 @@ constexpr std::size_t capacity = 1024;
 constexpr int middleware_above = 10;
 constexpr int highest_priority = 99;
 
-/// The threads of Fast DDS for which no message waits. One announces the process every three
-/// seconds, for half a millisecond. The other one repeats lost messages. It does not sleep while a
-/// reader's acknowledgement is due: under SCHED_FIFO it would keep the thread that acknowledges
-/// from running, for ever if both share a processor.
-constexpr std::array<std::string_view, 2> middleware_chores{"dds.ev", "dds.asyn"};
-
 /// Puts the middleware's chores below the executors, where they run in turns (SCHED_RR).
 void lower_chores(int priority) {
   const linux_os::RoundRobinScheduling below{.priority = std::max(priority - 1, 1)};
-  for (const std::string_view chore : middleware_chores) {
-    for (const auto& thread : linux_os::threads_named(getpid(), chore)) {
-      (void)linux_os::set_scheduling(thread.thread, below);
-    }
+  for (const auto& thread : linux_os::middleware_chores(getpid())) {
+    (void)linux_os::set_scheduling(thread.thread, below);
   }
 }
 
@@ -77,6 +68,9 @@ std::optional<linux_os::ThreadScheduling> scheduling_for(const model::Supply& su
     return linux_os::DeadlineScheduling{.runtime = reservation->budget,
                                         .deadline = reservation->deadline,
                                         .period = reservation->period};
+  }
+  if (const auto* fixed = std::get_if<model::FixedPrioritySupply>(&supply)) {
+    return linux_os::FifoScheduling{.priority = static_cast<int>(fixed->priority)};
   }
   if (priority) return linux_os::FifoScheduling{.priority = *priority};
   return std::nullopt;
@@ -138,8 +132,9 @@ class Process::Implementation {
     for (const Thread& thread : threads_) {
       const Result<void> set_up = thread.gated->set_up();
       if (!thread.executor.empty()) {
-        supplies.push_back({.executor = thread.executor,
-                            .refusal = set_up ? std::string{} : set_up.error().message});
+        supplies.push_back(
+            {.executor = thread.executor,
+             .refusal = set_up ? releaser_refusals_[thread.executor] : set_up.error().message});
       }
     }
     if (const Result<void> started = entities_.start_timers(); !started) {
@@ -235,15 +230,21 @@ class Process::Implementation {
     if (has(executor.kind, model::ExecutorTrait::several_threads)) {
       options.threads = static_cast<std::size_t>(described->threads);
       options.groups = described->groups;
-      options.skips_missed_periods = true;
+      options.missed = executor::MissedExpiries::skip;
       // The first thread is set up before it spins.
       options.thread_started = [setup = thread_setup(executor, priority_)](std::size_t number) {
         if (number > 0) (void)apply(setup);
       };
     }
-    // Reservations come before any priority; on the time that they leave, timers come first.
-    if (std::holds_alternative<model::ReservationSupply>(executor.supply)) {
-      options.releaser = linux_os::FifoScheduling{.priority = releaser_priority};
+    // Its threads are set up before they spin.
+    if (const auto scheduling = scheduling_for(executor.supply, priority_)) {
+      const linux_os::ThreadScheduling releaser = executor::before(*scheduling);
+      if (const Result<void> granted = linux_os::check_scheduling(releaser)) {
+        options.releaser = releaser;
+      } else {
+        releaser_refusals_[executor.id] =
+            fmt::format("the thread that releases its timers: {}", granted.error().message);
+      }
     }
     auto made = executor::EventsExecutor::create(
         executables, scheduling::make_policy(described->policy, capacity), planned.callbacks.size(),
@@ -273,6 +274,8 @@ class Process::Implementation {
 
   const model::Model& model_;
   std::optional<int> priority_;
+  /// By executor: why timers are not released before its callbacks, if so.
+  std::map<std::string, std::string> releaser_refusals_;
   Entities entities_;
   bool started_ = false;
   std::vector<std::unique_ptr<executor::Executor>> executors_;

@@ -13,6 +13,8 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <semaphore>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,6 +30,7 @@
 #include "takt/executor/waitable.hpp"
 #include "takt/linux/affinity.hpp"
 #include "takt/linux/thread_clock.hpp"
+#include "takt/linux/thread_identity.hpp"
 #include "takt/scheduling/events.hpp"
 #include "takt/scheduling/graph_aware.hpp"
 #include "takt/scheduling/table_driven.hpp"
@@ -577,7 +580,7 @@ TEST_F(EventsExecutorTest, MissedPeriodsAreSkippedWhereTheDefaultExecutorSkipsTh
     dynamic_cast<Waitable&>(*executables_[2].executable).trigger();
   });
   waitable([this] { executor_->cancel(); });
-  make(std::make_unique<scheduling::FifoPolicy>(3, capacity), {.skips_missed_periods = true});
+  make(std::make_unique<scheduling::FifoPolicy>(3, capacity), {.missed = MissedExpiries::skip});
   busy.trigger();
   must(timer.start());
   must(executor_->spin());
@@ -646,6 +649,77 @@ TEST_F(EventsExecutorTest, EntitiesComeAndGoWhileItSpins) {
   }
   EXPECT_EQ(runs[0] + runs[1] + runs[2] + runs[3], triggered);
   executor_.reset();
+}
+
+TEST_F(EventsExecutorTest, ANestedCallbackRemovesTheOnesAroundIt) {
+  // Waiting for their ends it would wait for itself.
+  Waitable& outer = waitable([this] {
+    order_.push_back(0);
+    EXPECT_TRUE(must(executor_->spin_once(Duration{0})));
+    order_.push_back(2);
+  });
+  Waitable& inner = waitable([this] {
+    order_.push_back(1);
+    EXPECT_TRUE(executor_->is_running_here());
+    must(executor_->replace({}, std::make_unique<scheduling::FifoPolicy>(0, 0), 0));
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity), {.nests = true});
+  outer.trigger();
+  inner.trigger();
+  EXPECT_TRUE(must(executor_->spin_once(Duration{0})));
+  EXPECT_THAT(order_, ElementsAre(0, 1, 2));
+}
+
+TEST_F(EventsExecutorTest, AnInterruptionEndsWaitingThatBeganBeforeIt) {
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity), {.threads = 3});
+  const std::uint64_t since = executor_->interruptions();
+  std::atomic<int> ended = 0;
+  {
+    std::vector<std::jthread> waiting;
+    for (int i = 0; i < 2; ++i) {
+      waiting.emplace_back([&] {
+        EXPECT_FALSE(must(executor_->spin_once(std::nullopt, since)));
+        ++ended;
+      });
+    }
+    executor_->interrupt();  // before or after they wait
+  }
+  EXPECT_EQ(ended, 2);
+  EXPECT_FALSE(must(executor_->spin_once(std::nullopt, since)));
+  // Who knows of it waits for what comes, and so does who does not ask.
+  const std::uint64_t now = executor_->interruptions();
+  EXPECT_GT(now, since);
+  EXPECT_FALSE(must(executor_->spin_once(Duration{1'000'000}, now)));
+  executor_->interrupt();
+  EXPECT_FALSE(must(executor_->spin_once(Duration{1'000'000})));
+}
+
+TEST_F(EventsExecutorTest, ACallbackRemovesOneOnAnotherThreadThatWaitsForIt) {
+  std::binary_semaphore begun{0};
+  std::binary_semaphore removed{0};
+  Waitable& waiting = waitable([&] {
+    begun.release();
+    removed.acquire();
+    order_.push_back(2);
+  });
+  Waitable& removing = waitable([&] {
+    begun.acquire();
+    const std::span<const ScheduledExecutable> all = executables_;
+    must(executor_->replace(all.subspan(1), std::make_unique<scheduling::FifoPolicy>(2, capacity),
+                            2));
+    EXPECT_TRUE(executor_->removed_run());
+    order_.push_back(1);
+    removed.release();
+  });
+  make(std::make_unique<scheduling::FifoPolicy>(2, capacity), {.threads = 2, .nests = true});
+  waiting.trigger();
+  removing.trigger();
+  {
+    const std::jthread other([this] { EXPECT_TRUE(must(executor_->spin_once(std::nullopt))); });
+    EXPECT_TRUE(must(executor_->spin_once(std::nullopt)));
+  }
+  EXPECT_THAT(order_, ElementsAre(1, 2));
+  EXPECT_FALSE(executor_->removed_run());
 }
 
 TEST_F(EventsExecutorTest, AnotherThreadReplacesWhatItsOnlyThreadRuns) {
@@ -845,6 +919,46 @@ TEST_F(EventsExecutorTest, RefusedThreadSettingsEndTheSpinning) {
   make(std::make_unique<scheduling::FifoPolicy>(1, capacity),
        {.thread = {.processors = {100'000}}});
   EXPECT_FALSE(executor_->spin().has_value());
+}
+
+TEST_F(EventsExecutorTest, ARefusedPriorityOfTheReleaserIsAnError) {
+  const auto made =
+      EventsExecutor::create({}, std::make_unique<scheduling::FifoPolicy>(0, capacity), 0,
+                             {.releaser = linux_os::FifoScheduling{.priority = 100}});
+  ASSERT_FALSE(made.has_value());
+  EXPECT_THAT(made.error().message, testing::HasSubstr("the thread that releases timers"));
+}
+
+TEST_F(EventsExecutorTest, TimersAreReleasedBeforeThreadsWithAPriority) {
+  constexpr linux_os::FifoScheduling scheduling{.priority = 20};
+  const linux_os::ThreadScheduling above = linux_os::FifoScheduling{.priority = 21};
+  if (const auto may = linux_os::check_scheduling(above); !may) {
+    GTEST_SKIP() << may.error().message;
+  }
+  make(std::make_unique<scheduling::FifoPolicy>(0, capacity),
+       {.thread = {.scheduling = scheduling}});
+  const auto threads = linux_os::threads_named(getpid(), "");
+  EXPECT_TRUE(std::ranges::any_of(threads, [&](const auto& thread) {
+    const auto scheduled = linux_os::get_scheduling(thread.thread);
+    return scheduled && *scheduled == above;
+  }));
+}
+
+/// Whose handle is gone, say.
+class BrokenTimer final : public TimerExecutable {
+ public:
+  [[nodiscard]] Result<std::optional<Duration>> time_until_expiry() const override {
+    return error("the timer is broken");
+  }
+  [[nodiscard]] Result<std::optional<Expiry>> expire() override { return std::nullopt; }
+  [[nodiscard]] Result<void> on_change(std::function<void()> /*changed*/) override { return {}; }
+  [[nodiscard]] Result<void> run(std::size_t /*worker*/) override { return {}; }
+};
+
+TEST_F(EventsExecutorTest, ATimerThatFailsEndsTheSpinning) {
+  schedule(std::make_unique<BrokenTimer>());
+  make(std::make_unique<scheduling::FifoPolicy>(1, capacity));
+  EXPECT_THAT(executor_->spin().error().message, testing::HasSubstr("the timer is broken"));
 }
 
 TEST_F(EventsExecutorTest, LetsExceptionsOfCallbacksOut) {

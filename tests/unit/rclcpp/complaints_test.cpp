@@ -154,6 +154,38 @@ TEST_F(ComplaintsTest, ATimerKeepsItsRateThoughItsCallbackIsLate) {
   }
 }
 
+TEST_F(ComplaintsTest, WhatBecomesOfMissedExpiriesIsAnOption) {
+  using executor::MissedExpiries;
+  constexpr auto period = 4ms;
+  const auto clock = std::make_shared<::rclcpp::Clock>(RCL_STEADY_TIME);
+  for (const auto missed : {MissedExpiries::all, MissedExpiries::skip, MissedExpiries::latest}) {
+    auto wanted = options();
+    wanted.missed_expiries = missed;
+    rclcpp::EventsExecutor executor(wanted);
+    std::vector<Duration> expected;
+    const auto timer = node_->create_wall_timer(period, [&](const ::rclcpp::TimerInfo& info) {
+      expected.emplace_back(info.expected_call_time.nanoseconds());
+    });
+    const Duration made(clock->now().nanoseconds());
+    executor.add_node(node_);
+    // Nobody spins meanwhile.
+    std::this_thread::sleep_for(10 * period);
+    const Duration late(clock->now().nanoseconds());
+    executor.spin_some();
+    executor.remove_node(node_);
+    if (missed == MissedExpiries::all) {
+      EXPECT_GE(expected.size(), 9U);
+    } else {
+      ASSERT_EQ(expected.size(), 1U);
+    }
+    if (missed == MissedExpiries::latest) {
+      EXPECT_GT(expected.front(), late - period);
+    } else {
+      EXPECT_LE(expected.front(), made + period);
+    }
+  }
+}
+
 TEST_F(ComplaintsTest, DispatchCostsLessThanWithTheDefaultExecutor) {
   // Processor time of the thread that spins, medians of several runs of both.
   constexpr int callbacks = 500;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ros.hpp"
+#include "takt/rclcpp/isolated_executors.hpp"
 
 namespace takt::test {
 namespace {
@@ -47,6 +48,20 @@ class PlanTest : public RosTest {
   std::filesystem::path path_ = std::filesystem::temp_directory_path() /
                                 ("takt_plan_test_" + std::to_string(getpid()) + ".json");
 };
+
+TEST_F(PlanTest, TheExecutorOfACallbackGroupIsTheOneThatNamesItsCallbacks) {
+  write_plan({{"planned", 1}});
+  const auto group = node_->create_callback_group(::rclcpp::CallbackGroupType::MutuallyExclusive);
+  ::rclcpp::SubscriptionOptions in_group;
+  in_group.callback_group = group;
+  const auto ignore = [](const Packet&) {};
+  const auto planned = node_->create_subscription<Packet>(unique("planned"), 1, ignore, in_group);
+  const auto other = node_->create_subscription<Packet>(unique("other"), 1, ignore);
+  const auto base = node_->get_node_base_interface();
+  EXPECT_EQ(rclcpp::planned_executor(path_, base, {group}), "e");
+  EXPECT_EQ(rclcpp::planned_executor(path_, base, {base->get_default_callback_group()}), "");
+  EXPECT_THROW((void)rclcpp::planned_executor("/nowhere", base, {group}), std::invalid_argument);
+}
 
 TEST_F(PlanTest, PrioritiesByTopic) {
   write_plan({{"low", 1}, {"high", 2}});

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <vector>
 
@@ -59,6 +60,22 @@ TEST_F(WorkTest, CountsInstancesThatTakeTooLong) {
   work.run({});
   EXPECT_EQ(work.counts().overruns, 1U);
   EXPECT_GE(work.counts().longest, milliseconds(1));
+}
+
+TEST_F(WorkTest, SuspendsItselfAsOftenAndAsLongAsTheModelSays) {
+  const std::vector<Duration> curve = {milliseconds(2)};
+  Work work(burner_, curve, {}, {});
+  work.suspends({.curve = {milliseconds(20)}, .times = 3});
+  rusage before{};
+  getrusage(RUSAGE_THREAD, &before);
+  const Instant start = linux_os::monotonic_now();
+  const Duration used = linux_os::thread_cpu_time();
+  work.run({});
+  rusage after{};
+  getrusage(RUSAGE_THREAD, &after);
+  EXPECT_GE(linux_os::monotonic_now() - start, milliseconds(20));
+  EXPECT_LT(linux_os::thread_cpu_time() - used, milliseconds(20)) << "it computed instead";
+  EXPECT_GE(after.ru_nvcsw - before.ru_nvcsw, 3);
 }
 
 TEST_F(WorkTest, OnlyTheArrivalThatCompletesAJoinActivates) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <rclcpp/executor.hpp>
 #include <rclcpp/executor_options.hpp>
 #include <rclcpp/executors/executor_entities_collector.hpp>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "takt/executor/missed_expiries.hpp"
 #include "takt/executor/thread_settings.hpp"
 
 namespace takt::executor {
@@ -42,8 +44,12 @@ struct Options {
   std::size_t threads = 1;
   /// What each thread that runs callbacks in spin() is set to; spin() throws if the kernel refuses.
   executor::ThreadSettings thread{};
-  /// How the thread that releases timers is scheduled: before those that run callbacks.
-  linux_os::ThreadScheduling releaser = linux_os::OtherScheduling{};
+  /// How the thread that releases timers is scheduled, before those that run callbacks. None: one
+  /// priority above theirs, SCHED_FIFO 90 if they have reservations, and as the thread that adds
+  /// the first timer if nothing is asked for them. The constructor throws if the kernel refuses.
+  std::optional<linux_os::ThreadScheduling> releaser{};
+  /// What becomes of a timer's expiry while an earlier one waits to run.
+  executor::MissedExpiries missed_expiries = executor::MissedExpiries::all;
   ::rclcpp::ExecutorOptions base{};
 };
 

@@ -77,7 +77,8 @@ class ChainPriorityExecutor final : public Executor {
 };
 
 /// Whatever a callback triggers inherits its urgency (component-cps Part 4). Roots are timers and
-/// what has a priority; undeclared timers come last. One thread.
+/// what has a priority; without any, timers are by their rate, else undeclared ones come last. So
+/// does what comes from outside for a callback that has none. One thread.
 class GraphAwareExecutor final : public Executor {
  public:
   explicit GraphAwareExecutor(Options options = {});

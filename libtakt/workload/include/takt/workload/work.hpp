@@ -6,7 +6,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "takt/model/model.hpp"
@@ -40,6 +39,10 @@ class Work {
        std::optional<JoinQueue> join, std::vector<Send> sends, Diary* diary = nullptr,
        model::CallbackIndex callback = {});
 
+  /// Instances suspend themselves, too: they sleep in equal parts, spread over their work. Call it
+  /// before the first.
+  void suspends(const model::Suspension& suspension);
+
   /// Whether a message of the model, or one from outside, activates the callback: at a join only
   /// the one that completes the set. Call it once for each message, in the order of arrival, on one
   /// thread at a time.
@@ -54,13 +57,22 @@ class Work {
   [[nodiscard]] WorkCounts counts() const;
 
  private:
-  /// The next instance's execution time, and the longest time that sending has taken.
-  [[nodiscard]] std::pair<Duration, std::optional<Duration>> next_cost();
+  struct Next {
+    Duration cost{};
+    Duration suspended{};
+    /// The longest time that sending has taken.
+    std::optional<Duration> sending;
+  };
+  [[nodiscard]] Next next();
+  /// Burns until the thread's processor time is `until`, and sleeps for `suspended` meanwhile.
+  void burn_and_sleep(Duration start, Duration until, Duration suspended) const;
 
   const Burner& burner_;
   /// Guards what instances on several threads share.
   std::mutex mutex_;
   CostSequence costs_;
+  std::optional<CostSequence> suspensions_;
+  std::int64_t times_suspended_ = 0;
   std::optional<JoinQueue> join_;
   std::vector<Send> sends_;
   Diary* diary_;

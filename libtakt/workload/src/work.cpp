@@ -1,6 +1,7 @@
 #include "takt/workload/work.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "takt/linux/thread_clock.hpp"
 
@@ -44,12 +45,12 @@ void Work::run(const Activation& activation, const Send& answer) {
   const Duration start = linux_os::thread_cpu_time();
   std::optional<Diary::Entry> entry;
   if (diary_ != nullptr) entry = diary_->begin(callback_, activation);
-  const auto [cost, longest_sending] = next_cost();
+  const auto [cost, suspended, longest_sending] = next();
   const Duration wanted = cost * percent_.load() / 100;
   const Duration end = start + wanted - std::min(margin, wanted / 10);
   // Messages leave late, as the worst case has it, but early enough to end in time.
   const Duration reserve = longest_sending ? *longest_sending * 3 / 2 : first_sending;
-  burner_.burn_until(end - std::min(reserve, (end - start) / 2));
+  burn_and_sleep(start, end - std::min(reserve, (end - start) / 2), suspended);
   const Duration before_sending = linux_os::thread_cpu_time();
   const auto carry_out = [&](const Send& send) {
     const std::optional<SentMessage> sent = send(activation);
@@ -69,9 +70,27 @@ void Work::run(const Activation& activation, const Send& answer) {
   ++instances_;
 }
 
-std::pair<Duration, std::optional<Duration>> Work::next_cost() {
+void Work::suspends(const model::Suspension& suspension) {
+  suspensions_.emplace(suspension.curve);
+  times_suspended_ = suspension.times;
+}
+
+void Work::burn_and_sleep(Duration start, Duration until, Duration suspended) const {
+  if (suspended > Duration{0}) {
+    const Duration each = (suspended - std::min(margin, suspended / 10)) / times_suspended_;
+    for (std::int64_t n = 1; n <= times_suspended_; ++n) {
+      burner_.burn_until(start + (until - start) / (times_suspended_ + 1) * n);
+      std::this_thread::sleep_for(each);
+    }
+  }
+  burner_.burn_until(until);
+}
+
+Work::Next Work::next() {
   const std::scoped_lock lock(mutex_);
-  return {costs_.next(), longest_sending_};
+  return {.cost = costs_.next(),
+          .suspended = suspensions_ ? suspensions_->next() : Duration{0},
+          .sending = longest_sending_};
 }
 
 WorkCounts Work::counts() const {

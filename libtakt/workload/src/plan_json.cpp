@@ -8,21 +8,12 @@
 #include "takt/linux/admission.hpp"
 #include "takt/linux/affinity.hpp"
 #include "takt/model/names.hpp"
+#include "takt/plan/supply_json.hpp"
 
 namespace takt::workload {
 namespace {
 
 using nlohmann::json;
-
-json supply_to_json(const model::Supply& supply) {
-  if (const auto* reservation = std::get_if<model::ReservationSupply>(&supply)) {
-    return {{"kind", "reservation"},
-            {"budget", reservation->budget.count()},
-            {"period", reservation->period.count()},
-            {"deadline", reservation->deadline.count()}};
-  }
-  return {{"kind", "dedicated"}};
-}
 
 json processes_to_json(const model::Model& model, const WorkloadPlan& plan) {
   json processes = json::array();
@@ -41,7 +32,7 @@ json processes_to_json(const model::Model& model, const WorkloadPlan& plan) {
       executors.push_back({{"id", executor.id},
                            {"name", executor.name},
                            {"kind", to_string(executor.kind)},
-                           {"supply", supply_to_json(executor.supply)},
+                           {"supply", plan::to_json(executor.supply)},
                            {"callbacks", std::move(callbacks)}});
     }
     processes.push_back({{"name", process.name}, {"executors", std::move(executors)}});
