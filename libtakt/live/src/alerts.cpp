@@ -65,8 +65,8 @@ void Alerts::raise(Alert::Kind kind, const std::string& chain, Instant now, std:
 }
 
 std::vector<std::string> Alerts::update(Instant now, const std::vector<model::Chain>& chains,
-                                        const std::vector<ChainWindow>& windows,
-                                        std::uint64_t lost) {
+                                        const std::vector<ChainWindow>& windows, std::uint64_t lost,
+                                        const std::vector<bool>& has_ended) {
   lines_.clear();
   for (std::size_t c = 0; c < chains.size(); ++c) {
     const std::string& id = chains[c].id;
@@ -78,7 +78,7 @@ std::vector<std::string> Alerts::update(Instant now, const std::vector<model::Ch
       raise(Alert::Kind::goal, id, now, fmt::format("chain {} missed its goal", id));
     }
     counted->missed = window.missed();
-    if (is_missing(window, now)) {
+    if (!has_ended[c] && is_missing(window, now)) {
       const auto seconds = std::chrono::duration<double>(now - window.last()).count();
       raise(Alert::Kind::gap, id, now,
             fmt::format("chain {} was not completed for {:.1f} s", id, seconds));
@@ -92,6 +92,12 @@ std::vector<std::string> Alerts::update(Instant now, const std::vector<model::Ch
     return std::ranges::find(chains, counted.chain, &model::Chain::id) == chains.end();
   });
   std::erase_if(present_, [&](const Alert& alert) {
+    const auto chain = std::ranges::find(chains, alert.chain, &model::Chain::id);
+    if (alert.kind == Alert::Kind::gap && chain != chains.end() &&
+        has_ended[static_cast<std::size_t>(chain - chains.begin())]) {
+      lines_.push_back(fmt::format("alert ended: the programs of chain {} have", alert.chain));
+      return true;
+    }
     const bool is_over = now - alert.last > calm;
     if (is_over) lines_.push_back(ended(alert, chains));
     return is_over;

@@ -6,6 +6,7 @@
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/live/monitor.hpp"
+#include "takt/model/names.hpp"
 
 namespace takt::live {
 
@@ -29,6 +30,8 @@ Json chain_entry(const model::Chain& chain, const analysis::ChainBound& bound,
           {"max", number(figures.max)},
           {"total", measured.total()},
           {"worst", measured.total() == 0 ? Json() : Json(measured.worst().count())},
+          {"end", chain.end_topic ? "publication" : "completion"},
+          {"kind", model::to_string(chain.kind)},
           {"bound", or_null(bound.bound)},
           {"goal", or_null(chain.goal)},
           {"missed", measured.missed()}};

@@ -1,6 +1,7 @@
 #include "takt/live/measured_chains.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -20,20 +21,34 @@ bool same_structure(const model::Model& a, const model::Model& b) {
     return x.from == y.from && x.to == y.to && x.topic == y.topic;
   };
   const auto chains = [](const model::Chain& x, const model::Chain& y) {
-    return x.id == y.id && x.callbacks == y.callbacks && x.goal == y.goal;
+    return x.id == y.id && x.callbacks == y.callbacks && x.goal == y.goal && x.kind == y.kind;
   };
   return std::ranges::equal(a.callbacks, b.callbacks, callbacks) &&
          std::ranges::equal(a.edges, b.edges, edges) && a.joins == b.joins &&
          std::ranges::equal(a.chains, b.chains, chains);
 }
 
-/// The chains lead through the same callbacks.
+/// The chains lead through the same callbacks, and the same time of them is measured. They may be
+/// called otherwise: a goal's only way gets another name when a second one appears.
 bool same_chain(const model::Model& a, const model::Chain& x, const model::Model& b,
                 const model::Chain& y) {
   const auto same = [&](model::CallbackIndex i, model::CallbackIndex j) {
     return a[i].id == b[j].id;
   };
-  return x.id == y.id && std::ranges::equal(x.callbacks, y.callbacks, same);
+  return x.end_topic == y.end_topic && x.kind == y.kind &&
+         std::ranges::equal(x.callbacks, y.callbacks, same);
+}
+
+/// The index of the chain of `before` that the chain of `now` was: of several that lead through the
+/// same callbacks, the one of its name.
+std::optional<std::size_t> former_of(const model::Model& before, const model::Model& now,
+                                     const model::Chain& chain) {
+  std::optional<std::size_t> found;
+  for (std::size_t c = 0; c < before.chains.size(); ++c) {
+    if (!same_chain(before, before.chains[c], now, chain)) continue;
+    if (!found || before.chains[c].id == chain.id) found = c;
+  }
+  return found;
 }
 
 }  // namespace
@@ -54,6 +69,10 @@ void MeasuredChains::on_publication(const execution::Database& database,
     grow_to(sent_, publication.thread) = publication;
   }
   if (measurer_) measurer_->on_publication(database, publication);
+}
+
+void MeasuredChains::on_read(const execution::Database& database, const execution::Read& read) {
+  if (measurer_) measurer_->on_read(database, read);
 }
 
 void MeasuredChains::on_late_source(const execution::Database& database,
@@ -84,22 +103,19 @@ void MeasuredChains::replace(const model::Model& model, const execution::Databas
   auto replacement = std::make_unique<const model::Model>(model);
   std::vector<ChainWindow> windows(model.chains.size());
   for (std::size_t c = 0; c < model.chains.size(); ++c) {
-    for (std::size_t former = 0; former < windows_.size(); ++former) {
-      if (!same_chain(*model_, model_->chains[former], model, model.chains[c])) continue;
-      was_measured_[c] = true;
-      if (model_->chains[former].goal == model.chains[c].goal) {
-        windows[c] = std::move(windows_[former]);
-      }
-    }
+    const auto& chain = model.chains[c];
+    const auto former = model_ ? former_of(*model_, model, chain) : std::nullopt;
+    was_measured_[c] = former.has_value();
+    if (former && model_->chains[*former].goal == chain.goal) windows[c] = windows_[*former];
     if (model.chains[c].goal) windows[c].set_goal(*model.chains[c].goal);
   }
   windows_ = std::move(windows);
   const auto completed = [this](const flow::ChainInstance& seen) {
     if (was_reported(seen.chain, seen.path.back(), seen.completion)) return;
     const model::CallbackIndex first = model_->chains[seen.chain].callbacks.front();
-    const Instant activation = seen.activation + measurer_->correction(first);
-    windows_[seen.chain].add(seen.completion, seen.completion - activation);
-    if (completed_) completed_(model_->chains[seen.chain].id, activation, seen.completion);
+    const Instant since = seen.since + measurer_->correction(first);
+    windows_[seen.chain].add(seen.completion, seen.completion - since);
+    if (completed_) completed_(model_->chains[seen.chain].id, since, seen.completion);
   };
   const auto unfollowed = [this](const flow::UnfollowedEnd& end) {
     if (was_reported(end.chain, end.instance, end.completion)) return;

@@ -4,10 +4,12 @@
 #include <cassert>
 #include <chrono>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "replaced.hpp"
 #include "takt/flow/matching.hpp"
+#include "takt/model/take_out.hpp"
 
 namespace takt::live {
 
@@ -24,20 +26,11 @@ Instant clock_now() {
 
 }  // namespace
 
-std::vector<execution::Executor> SteadyExecutors::all(const execution::Objects& objects,
-                                                      const events::Threads& threads) const {
-  auto executors = finder_.executors(objects, threads);
-  for (execution::Executor& executor : executors) {
-    if (!executor.announced || executor.is_source) continue;
-    for (const execution::ExecutorThread& announced : objects.executor_threads) {
-      if (threads[announced.thread].process != executor.process ||
-          announced.executor != executor.announced->executor ||
-          std::ranges::count(executor.threads, announced.thread) != 0) {
-        continue;
-      }
-      executor.threads.push_back(announced.thread);
-    }
-  }
+std::vector<execution::Executor> executors_of(const synthesis::Synthesizer& synthesizer,
+                                              const execution::Objects& objects,
+                                              const events::Threads& threads) {
+  auto executors = synthesizer.executors().executors(objects, threads);
+  execution::add_announced_threads(executors, objects, threads);
   return executors;
 }
 
@@ -52,11 +45,10 @@ Monitor::Monitor(Options options, std::unique_ptr<Stream> stream)
     : options_(std::move(options)),
       stream_(std::move(stream)),
       interpreter_(stream_->threads()),
-      synthesizer_({.prompt = options_.only_prompt_delays ? &prompt_ : nullptr}),
+      synthesizer_({.forgets = true, .prompt = options_.only_prompt_delays ? &prompt_ : nullptr}),
       chains_(options_.completed) {
   interpreter_.add(prompt_);
   interpreter_.add(synthesizer_);
-  interpreter_.add(executors_);
   interpreter_.add(busy_);
   interpreter_.add(chains_);
   now_ = clock_now();
@@ -68,7 +60,14 @@ std::vector<std::string> Monitor::poll() {
   if (stream_->read(batch_)) take_in_batch();
   chains_.follow_until(followed_until());
   if (!model_) return {};
-  return alerts_.update(now_, chains_.chains(), chains_.windows(), losses().discarded_events);
+  std::vector<bool> ended;
+  for (const model::Chain& chain : model_->chains) {
+    ended.push_back(std::ranges::all_of(chain.callbacks, [&](model::CallbackIndex callback) {
+      return stream_->has_ended(observed_[(*model_)[callback].executor.value()].process);
+    }));
+  }
+  return alerts_.update(now_, chains_.chains(), chains_.windows(), losses().discarded_events,
+                        ended);
 }
 
 void Monitor::take_in_batch() {
@@ -83,10 +82,11 @@ Instant Monitor::followed_until() const { return now_ - settle; }
 bool Monitor::refresh() {
   synthesis::Options options;
   options.name = "live";
+  options.links = options_.links;
   auto model = synthesizer_.model(*stream_, interpreter_.database(), pass_, options);
   if (!model) return false;
   const execution::Objects& objects = database().objects();
-  auto observed = executors_.all(objects, stream_->threads());
+  auto observed = executors_of(synthesizer_, objects, stream_->threads());
   assert(observed.size() == model->executors.size());
   const auto is_replaced = replaced(observed, objects, [this](events::ProcessIndex process) {
     return stream_->has_ended(process);
@@ -135,7 +135,7 @@ void Monitor::leave_out_unused(model::Model& model) {
   }
   std::size_t e = 0;
   std::erase_if(observed_, [&](const auto&) { return unused[e++]; });
-  take_out(model, unused);
+  model::take_out(model, unused);
 }
 
 std::vector<Monitor::Threads> Monitor::threads() const {
@@ -157,7 +157,8 @@ void Monitor::set_prompt(const std::set<std::int64_t>& threads) {
   const events::Threads& known = stream_->threads();
   prompt_.remove_if(
       [&](events::ThreadIndex thread) { return !threads.contains(known[thread].id); });
-  for (const execution::Executor& executor : executors_.all(database().objects(), known)) {
+  for (const execution::Executor& executor :
+       executors_of(synthesizer_, database().objects(), known)) {
     for (const events::ThreadIndex thread : executor.threads) {
       if (threads.contains(known[thread].id)) prompt_.add(thread, clock_now());
     }
@@ -184,6 +185,24 @@ std::vector<Monitor::Runs> Monitor::runs() const {
   }
   std::vector<Runs> result;
   for (const auto& runs : found) result.push_back(runs.value_or(Runs{}));
+  return result;
+}
+
+std::vector<Monitor::Unseen> Monitor::unseen() const {
+  const execution::Objects& objects = database().objects();
+  std::map<events::ProcessIndex, std::uint64_t> unknown_runs;
+  for (std::size_t c = 0; c < objects.callbacks.size(); ++c) {
+    const execution::ObservedCallbackIndex index(c);
+    const execution::Callback& callback = objects[index];
+    if (callback.kind != execution::CallbackKind::unknown) continue;
+    unknown_runs[callback.process] += busy_.runs(index);
+  }
+  std::vector<Unseen> result;
+  for (const execution::Executor& executor : observed_) {
+    result.push_back({.process = stream_->threads()[executor.process].id,
+                      .lost_events = stream_->lost(executor.process),
+                      .unknown_runs = unknown_runs[executor.process]});
+  }
   return result;
 }
 

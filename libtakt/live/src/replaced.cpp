@@ -8,13 +8,13 @@
 #include <string_view>
 #include <tuple>
 
+#include "takt/model/take_out.hpp"
+
 namespace takt::live {
 
 namespace {
 
 using execution::Executor;
-using model::CallbackIndex;
-using model::ExecutorIndex;
 
 std::set<std::string> nodes_of(const Executor& executor, const execution::Objects& objects) {
   std::set<std::string> nodes;
@@ -34,41 +34,6 @@ std::string_view stem_of(std::string_view id) {
   const bool is_numbered = number != std::string_view::npos && number + 1 < id.size() &&
                            id.find_first_not_of("0123456789", number + 1) == std::string_view::npos;
   return is_numbered ? id.substr(0, number) : id;
-}
-
-/// What the elements that are kept are called from now on.
-template <typename Index>
-std::vector<Index> numbers(const std::vector<bool>& is_gone) {
-  std::vector<Index> result;
-  std::size_t next = 0;
-  for (const bool gone : is_gone) result.emplace_back(gone ? next : next++);
-  return result;
-}
-
-template <typename Element>
-void erase(std::vector<Element>& list, const std::vector<bool>& is_gone) {
-  std::size_t i = 0;
-  std::erase_if(list, [&](const Element&) { return is_gone[i++]; });
-}
-
-/// The callbacks of these executors, and those that nothing else activates.
-std::vector<bool> callbacks_without(const model::Model& model, const std::vector<bool>& executors) {
-  std::vector<bool> is_gone;
-  for (const model::Callback& callback : model.callbacks) {
-    is_gone.push_back(executors[callback.executor.value()]);
-  }
-  for (bool goes_on = true; goes_on;) {
-    goes_on = false;
-    std::vector<bool> has_input(model.callbacks.size());
-    for (const model::Edge& edge : model.edges) {
-      if (!is_gone[edge.from.value()]) has_input[edge.to.value()] = true;
-    }
-    for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
-      if (is_gone[c] || has_input[c] || model.callbacks[c].activation) continue;
-      is_gone[c] = goes_on = true;
-    }
-  }
-  return is_gone;
 }
 
 /// Executors get the ids of those that they replace: the first that is left of the same name with a
@@ -129,50 +94,13 @@ std::vector<bool> replaced(const std::vector<Executor>& executors,
   return result;
 }
 
-void take_out(model::Model& model, const std::vector<bool>& executors) {
-  if (std::ranges::find(executors, true) == executors.end()) return;
-  const std::vector<bool> is_gone = callbacks_without(model, executors);
-  const auto executor_numbers = numbers<ExecutorIndex>(executors);
-  const auto callback_numbers = numbers<CallbackIndex>(is_gone);
-  const auto gone = [&](CallbackIndex callback) { return is_gone[callback.value()]; };
-  const auto renumber = [&](CallbackIndex& callback) {
-    callback = callback_numbers[callback.value()];
-  };
-
-  erase(model.executors, executors);
-  erase(model.callbacks, is_gone);
-  for (model::Callback& callback : model.callbacks) {
-    callback.executor = executor_numbers[callback.executor.value()];
-  }
-  std::erase_if(model.edges,
-                [&](const model::Edge& edge) { return gone(edge.from) || gone(edge.to); });
-  for (model::Edge& edge : model.edges) {
-    renumber(edge.from);
-    renumber(edge.to);
-    if (!edge.triggered_by) continue;
-    std::erase_if(*edge.triggered_by, gone);
-    std::ranges::for_each(*edge.triggered_by, renumber);
-  }
-  std::erase_if(model.joins, [&](const model::Join& join) {
-    return gone(join.callback) || std::ranges::any_of(join.inputs, gone);
-  });
-  for (model::Join& join : model.joins) {
-    renumber(join.callback);
-    std::ranges::for_each(join.inputs, renumber);
-    std::ranges::for_each(join.completed_by, renumber);
-  }
-  std::erase_if(model.chains, [&](const model::Chain& chain) {
-    return std::ranges::any_of(chain.callbacks, gone);
-  });
-  for (model::Chain& chain : model.chains) std::ranges::for_each(chain.callbacks, renumber);
-}
-
 void take_out_replaced(model::Model& model, std::vector<Executor>& executors,
                        const std::vector<bool>& replaced, const execution::Objects& objects) {
   if (std::ranges::find(replaced, true) == replaced.end()) return;
   take_over_executor_ids(model, executors, replaced, objects);
-  take_out(model, replaced);
-  erase(executors, replaced);
+  model::take_out(model, replaced);
+  std::size_t e = 0;
+  std::erase_if(executors, [&](const Executor&) { return replaced[e++]; });
   shorten_callback_ids(model);
 }
 

@@ -17,9 +17,6 @@ using HasEnded = std::function<bool(events::ProcessIndex)>;
                                          const execution::Objects& objects,
                                          const HasEnded& has_ended);
 
-/// Takes executors out of a model with their callbacks, and with what nothing else activates.
-void take_out(model::Model& model, const std::vector<bool>& executors);
-
 /// Takes executors that were replaced out of a model, with what is like them in `executors`, which
 /// has the model's order. What has taken their place gets their ids, as far as it can be told apart
 /// without a number: people and plans know it by them.

@@ -44,6 +44,7 @@ Result<std::unique_ptr<Stream>> Stream::start(bool only_started) {
 
 Stream::Stream(std::unique_ptr<capture::ring::Listener> listener) : listener_(std::move(listener)) {
   host_ = threads_.host(host_name(), boot());
+  threads_.tell_ends();
   inputs_.push_back({.path = "what runs now", .bytes = 0, .fingerprint = {}});
   processors_ = static_cast<std::uint32_t>(sysconf(_SC_NPROCESSORS_CONF));
   epoch_offset_ =
@@ -54,9 +55,10 @@ Stream::Stream(std::unique_ptr<capture::ring::Listener> listener) : listener_(st
 void Stream::keep(pid_t process, std::string_view /*program*/, const capture::ring::Event& given) {
   Event event;
   event.time = Instant{bounded(Duration{static_cast<std::int64_t>(given.time)})};
-  const auto [running, is_new] = running_.try_emplace(process, heard_ + 1);
+  const auto [running, is_new] = running_.try_emplace(process, Running{heard_ + 1});
   if (is_new) ++heard_;
-  event.thread = threads_.thread(host_, {process, running->second},
+  running->second.last = std::max(running->second.last, event.time);
+  event.thread = threads_.thread(host_, {process, running->second.heard},
                                  static_cast<std::int64_t>(given.thread), given.thread_name.data());
   events::Payload payload;
   if (decode(given.number, given.payload, listener_->gid_size(), event, payload)) {
@@ -75,7 +77,7 @@ bool Stream::read(events::Batch& batch) {
   for (const pid_t process : gone) {
     const auto running = running_.find(process);
     if (running == running_.end()) continue;
-    ended_.insert(threads_.process(host_, {process, running->second}));
+    threads_.end(threads_.process(host_, {process, running->second.heard}), running->second.last);
     running_.erase(running);
   }
   std::ranges::stable_sort(pending_, {}, &Event::time);
@@ -97,6 +99,12 @@ bool Stream::read(events::Batch& batch) {
   const capture::Losses losses = listener_->losses();
   losses_.discarded_events = losses.discarded_events + losses.malformed_events;
   losses_.discarded_packets = losses.unrecorded_processes + losses.late_processes;
+  for (const auto& [process, lost] : listener_->losses_by_process()) {
+    const auto running = running_.find(process);
+    if (running == running_.end()) continue;
+    lost_[threads_.process(host_, {process, running->second.heard})] =
+        lost.discarded_events + lost.malformed_events;
+  }
   total_ += batch.events.size();
   return !batch.events.empty();
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "takt/base/json_text.hpp"
+#include "takt/linux/stolen_time.hpp"
 #include "takt/linux/thread_clock.hpp"
 #include "takt/manager/log.hpp"
 
@@ -30,22 +31,37 @@ constexpr auto look_interval = 100ms;
 /// Something new is given time to settle, and no two decisions are closer than this.
 constexpr auto settle_interval = 1s;
 constexpr auto longest_start_up = 10s;
+/// Whatever it costs, there is a decision after this time.
+constexpr auto longest_interval = 1min;
+/// The same if something has come, gone, broken or answered.
+constexpr auto longest_urgent_interval = 5s;
 
-Result<goals::ParsedGoals> read_goals(const std::string& path) {
+/// A goals file: the goals, and what it says of links.
+struct GoalsFile {
+  goals::ParsedGoals parsed;
+  links::Declarations links;
+};
+
+Result<GoalsFile> read_goals(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
   if (!file) return error("{}: cannot be read", path);
-  return goals::parse(text.str(), path);
+  auto parsed = goals::parse(text.str(), path);
+  if (!parsed) return tl::unexpected(parsed.error());
+  auto links = links::parse_declarations(text.str(), path);
+  if (!links) return tl::unexpected(links.error());
+  return GoalsFile{std::move(*parsed), std::move(*links)};
 }
 
-double cpu_seconds() {
+/// The processor time of all threads.
+Duration used_time() {
   rusage used{};
   getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  const auto duration = [](const timeval& time) {
+    return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
   };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
+  return duration(used.ru_utime) + duration(used.ru_stime);
 }
 
 void print(const Json& line) {
@@ -59,17 +75,19 @@ void print(const Json& line) {
 
 Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
                                               std::unique_ptr<linux_os::Guard> guard) {
-  auto parsed = read_goals(settings.goals);
-  if (!parsed) return tl::unexpected(parsed.error());
+  auto file = read_goals(settings.goals);
+  if (!file) return tl::unexpected(file.error());
+  goals::ParsedGoals& parsed = file->parsed;
   auto cores = available_cores(settings.pinned);
   if (!cores) return tl::unexpected(cores.error());
   if (guard != nullptr && !guard->can_isolate()) cores->pinnable.emplace();
   std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
-                                            std::move(parsed->goals), std::move(*cores)));
-  daemon->warnings_ = std::move(parsed->warnings);
+                                            std::move(parsed.goals), std::move(*cores)));
+  daemon->warnings_ = std::move(parsed.warnings);
   auto monitor = live::Monitor::start(
       {.only_started = daemon->settings_.only_started,
        .goals = daemon->goals_,
+       .links = std::move(file->links),
        .only_prompt_delays = daemon->guard_ != nullptr,
        .completed = [made = daemon.get()](auto&&... instance) { made->completed(instance...); }});
   if (!monitor) return tl::unexpected(monitor.error());
@@ -130,7 +148,7 @@ std::string Daemon::run(int signals) {
     }
     if (guard_ && !guard_->is_alive()) {
       guard_->restore();
-      return "the process that restores threads was killed; all threads are as they were";
+      return give_up("the process that restores threads was killed; all threads are as they were");
     }
     next = std::max(next, Clock::now() - look_interval);
     look();
@@ -139,10 +157,25 @@ std::string Daemon::run(int signals) {
   // The last word knows all that ran, also what came after the last decision.
   say(monitor_->now(), monitor_->poll());
   static_cast<void>(monitor_->refresh());
+  status_.decision = last_words_.words();
   return "";
 }
 
+std::string Daemon::give_up(std::string reason) {
+  std::vector<std::string> lines;
+  for (ChainDecision& chain : status_.decision.chains) {
+    if (chain.state == ChainState::unmanaged) continue;
+    chain = {.id = chain.id, .reason = reason, .goal = chain.goal, .kind = chain.kind};
+    lines.push_back(fmt::format("{} is no longer managed: {}", chain.id, reason));
+  }
+  status_.decision.reservations.clear();
+  say(monitor_->now(), lines);
+  print({{"event", "failed"}, {"reason", reason}});
+  return reason;
+}
+
 void Daemon::look() {
+  stolen_.read(Instant{Clock::now().time_since_epoch()}, linux_os::stolen_time());
   say(monitor_->now(), monitor_->poll());
   const auto now = Clock::now();
   if (is_due(now)) {
@@ -151,10 +184,18 @@ void Daemon::look() {
   }
 }
 
-std::uint64_t Daemon::missed() const {
-  std::uint64_t sum = 0;
-  for (const auto& chain : monitor_->chains()) sum += chain.missed();
-  return sum;
+bool Daemon::is_missed_anew() {
+  bool anew = false;
+  const auto& decided = status_.decision.chains;
+  for (std::size_t c = 0; c < monitor_->chains().size(); ++c) {
+    const std::string& id = monitor_->model().chains[c].id;
+    const std::uint64_t missed = monitor_->chains()[c].missed();
+    const bool is_more = missed > std::exchange(missed_[id], missed);
+    const auto chain = std::ranges::find(decided, id, &ChainDecision::id);
+    const bool is_degraded = chain != decided.end() && chain->state == ChainState::degraded;
+    anew = anew || (is_more && !is_degraded);
+  }
+  return anew;
 }
 
 bool Daemon::is_due(Clock::time_point now) {
@@ -162,26 +203,38 @@ bool Daemon::is_due(Clock::time_point now) {
   if (!monitor_->database().steady_since() && now - started_ < longest_start_up) return false;
   if (decided_ != Clock::time_point{} && now - decided_ < settle_interval) return false;
   const std::uint64_t structure = monitor_->structure();
-  const std::uint64_t misses = missed();
-  const bool changed = structure != structure_ || misses > missed_;
+  const bool is_missed = is_missed_anew();
+  const bool changed = structure != structure_ || is_missed;
   structure_ = structure;
-  missed_ = misses;
-  return std::exchange(asked_, false) || changed || now - decided_ >= goals_.period;
+  is_urgent_ = is_urgent_ || asked_ || changed;
+  asked_ = false;
+  own_budget_.account(Instant{now.time_since_epoch()}, used_time());
+  const bool is_due = is_urgent_ || now - decided_ >= goals_.period;
+  const auto longest = is_urgent_ ? longest_urgent_interval : longest_interval;
+  const bool is_paid = own_budget_.affords(is_urgent_) || now - decided_ >= longest;
+  if (is_due && is_paid) is_urgent_ = false;
+  return is_due && is_paid;
 }
 
 void Daemon::decide() {
   const Duration begin = linux_os::thread_cpu_time();
+  if (manager_.lacks_room() && decided_ - forgot_ >= goals_.period) {
+    monitor_->forget();
+    forgot_ = decided_;
+  }
   if (!monitor_->refresh()) return;
-  missed_ = missed();
+  const Duration refreshed = linux_os::thread_cpu_time() - begin;
+  is_missed_anew();
   say(monitor_->now(), promises_.explain(monitor_->model(), monitor_->now()));
   std::set<std::string> reserved;
   for (const auto& r : status_.decision.reservations) reserved.insert(r.executor);
   Situation situation =
-      situation_of(*monitor_, doubts_.next(*monitor_), cores_, !enactor_, reserved);
+      situation_of(*monitor_, doubts_.next(monitor_->model().executors, monitor_->unseen()), cores_,
+                   !enactor_, reserved);
   situation.crowded = crowded_ > 0;
   crowded_ = std::max(crowded_ - 1, 0);
   situation.estimators = estimators_.of(goals_);
-  situation.broken = promises_.withdrawn(situation.time);
+  situation.broken = promises_.withdrawn();
   Decision decision = manager_.decide(situation);
   tell(situation, decision);
   if (enactor_) {
@@ -217,22 +270,30 @@ void Daemon::decide() {
                     std::ranges::find(situation.broken, chain.id, &BrokenPromise::chain) ==
                         situation.broken.end();
            });
+  std::set<std::string> ended;
+  const auto threads = monitor_->threads();
+  for (std::size_t e = 0; e < threads.size(); ++e) {
+    if (threads[e].ended) ended.insert(monitor_->model().executors[e].id);
+  }
+  last_words_.decided(decision, ended);
   status_.decision = std::move(decision);
+  status_.advice = manager_.advice();
   status_.up = true;
-  status_.planning_seconds =
-      std::chrono::duration<double>(linux_os::thread_cpu_time() - begin).count();
+  const Duration used = linux_os::thread_cpu_time() - begin;
+  own_budget_.decided(used);
+  status_.planning_seconds = seconds(used);
+  status_.planning_seconds_total += seconds(used);
+  status_.modelling_seconds_total += seconds(refreshed);
 }
 
 /// A breach withdraws the promise now; the next decision follows soon, and knows more.
 void Daemon::completed(const std::string& chain, Instant activation, Instant completion) {
-  const auto breach = promises_.completed(chain, activation, completion);
+  const auto breach = promises_.completed(chain, activation, completion, stolen_);
   if (!breach) return;
   asked_ = true;
-  const auto shown = std::ranges::find(status_.decision.chains, chain, &ChainDecision::id);
-  if (shown == status_.decision.chains.end()) return;
-  shown->state = ChainState::prepared;
-  shown->reason = describe(*breach);
-  shown->bound.reset();
+  const std::string reason = describe(*breach);
+  status_.decision.withdraw(chain, reason);
+  last_words_.broke(chain, reason);
 }
 
 void Daemon::say(Instant time, const std::vector<std::string>& lines) {
@@ -268,17 +329,17 @@ std::string Daemon::hear(std::string_view answer) {
 }
 
 std::string Daemon::status_line() {
-  status_.cpu_seconds = cpu_seconds();
+  status_.cpu_seconds = seconds(used_time());
   status_.running_seconds = std::chrono::duration<double>(Clock::now() - started_).count();
   return json_text(to_json(status_, promises_, *monitor_)) + "\n";
 }
 
 std::string Daemon::reload() {
-  auto parsed = read_goals(settings_.goals);
-  if (!parsed) return json_text(Json{{"error", parsed.error().message}}) + "\n";
-  say(monitor_->now(), parsed->warnings);
-  goals_ = std::move(parsed->goals);
-  monitor_->set_goals(goals_);
+  auto file = read_goals(settings_.goals);
+  if (!file) return json_text(Json{{"error", file.error().message}}) + "\n";
+  say(monitor_->now(), file->parsed.warnings);
+  goals_ = std::move(file->parsed.goals);
+  monitor_->set_goals(goals_, std::move(file->links));
   asked_ = true;
   return json_text(Json{{"reloaded", goals_.chains.size()}}) + "\n";
 }

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +12,7 @@
 #include "control_socket.hpp"
 #include "decision_log.hpp"
 #include "estimators.hpp"
+#include "own_budget.hpp"
 #include "settings.hpp"
 #include "status.hpp"
 #include "surroundings.hpp"
@@ -17,8 +20,10 @@
 #include "takt/linux/guard.hpp"
 #include "takt/live/monitor.hpp"
 #include "takt/manager/enactor.hpp"
+#include "takt/manager/last_words.hpp"
 #include "takt/manager/manager.hpp"
 #include "takt/manager/promises.hpp"
+#include "takt/manager/stolen_times.hpp"
 
 namespace takt::manager {
 
@@ -35,12 +40,14 @@ class Daemon {
   /// A JSON line with what the caller needs to know to start other programs.
   [[nodiscard]] std::string greeting() const;
   /// Runs until standard input closes or `signals` (linux_os::ending_signals()) is readable.
-  /// Returns why it ended early; empty: it did not.
+  /// Returns why it ended early, which it has said, too; empty: it did not.
   [[nodiscard]] std::string run(int signals);
   [[nodiscard]] std::string status_line();
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// The last decision holds no longer. Returns the reason.
+  std::string give_up(std::string reason);
 
   Daemon(Settings settings, std::unique_ptr<linux_os::Guard> guard, goals::Goals goals,
          budget::Cores cores);
@@ -54,7 +61,9 @@ class Daemon {
   [[nodiscard]] std::string answer(std::string_view request);
   [[nodiscard]] std::string reload();
   [[nodiscard]] std::string hear(std::string_view answer);
-  [[nodiscard]] std::uint64_t missed() const;
+  /// Whether a goal was missed since the last call that a decision could help: that of a degraded
+  /// chain is known to be out of reach.
+  bool is_missed_anew();
 
   Settings settings_;
   std::unique_ptr<linux_os::Guard> guard_;
@@ -65,6 +74,9 @@ class Daemon {
   budget::Cores cores_;
   Manager manager_;
   Promises promises_;
+  StolenTimes stolen_;
+  LastWords last_words_;
+  OwnBudget own_budget_;
   Doubts doubts_;
   Estimators estimators_;
   std::unique_ptr<live::Monitor> monitor_;
@@ -74,11 +86,15 @@ class Daemon {
 
   Clock::time_point started_ = Clock::now();
   Clock::time_point decided_{};
+  Clock::time_point forgot_{};
   /// For how many decisions budgets are to be as small as possible (Situation::crowded).
   int crowded_ = 0;
   bool asked_ = true;
+  /// A decision is due before the next period.
+  bool is_urgent_ = false;
   std::uint64_t structure_ = 0;
-  std::uint64_t missed_ = 0;
+  /// How often each chain has missed its goal.
+  std::map<std::string, std::uint64_t> missed_;
 };
 
 }  // namespace takt::manager

@@ -8,12 +8,13 @@
 
 #include "daemon.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/base/printable.hpp"
 #include "takt/linux/ending.hpp"
 
 namespace {
 
 int fail(const std::string& message) {
-  std::fprintf(stderr, "takt: %s\n", message.c_str());
+  std::fprintf(stderr, "takt: %s\n", takt::printable(message).c_str());
   return 2;
 }
 
@@ -47,5 +48,5 @@ int main(int count, char** arguments) {
   const std::string reason = (*daemon)->run(signals);
   std::fputs((*daemon)->status_line().c_str(), stdout);
   std::fflush(stdout);
-  return reason.empty() ? 0 : fail(reason);
+  return reason.empty() ? 0 : 2;
 }

@@ -4,19 +4,18 @@
 #include <string_view>
 
 #include "status.hpp"
+#include "takt/base/printable.hpp"
 
 namespace takt::manager {
 
 namespace {
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 /// A label's value, with the characters that end it escaped.
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     if (c == '\\' || c == '"') result += '\\';
-    result += c == '\n' ? ' ' : c;
+    result += c;
   }
   return result;
 }
@@ -51,6 +50,11 @@ void promise_metrics(Text& text, const Promises& promises) {
               "Latencies above the bound that was in force.");
   for (const auto& [chain, account] : promises.accounts()) {
     text.value("chain", chain, static_cast<double>(account.broken));
+  }
+  text.family("takt_chain_held_up_by_host_total", "counter",
+              "Latencies above that bound by no more than the host took of the processors.");
+  for (const auto& [chain, account] : promises.accounts()) {
+    text.value("chain", chain, static_cast<double>(account.by_host));
   }
 }
 
@@ -102,6 +106,8 @@ std::string metrics(const Status& status, const Promises& promises, const live::
   text.value(static_cast<double>(status.decisions));
   text.family("takt_manager_cpu_seconds_total", "counter", "Processor time of the manager.");
   text.value(status.cpu_seconds);
+  text.family("takt_manager_planning_seconds_total", "counter", "The part of it for decisions.");
+  text.value(status.planning_seconds_total);
   return text.take();
 }
 

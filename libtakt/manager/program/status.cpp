@@ -50,6 +50,10 @@ Json chains(const Status& status, const Promises& promises, const live::Monitor&
   Json list = Json::array();
   for (const ChainDecision& chain : status.decision.chains) {
     list.push_back(to_json(chain));
+    const auto& advice = status.advice;
+    const bool is_advised =
+        advice && advice->chain == chain.id && chain.state == ChainState::degraded;
+    list.back()["needs"] = is_advised ? advice->needs : Json();
     list.back()["measured"] = measured(monitor, chain.id);
     const auto account = promises.accounts().find(chain.id);
     list.back()["promises"] = account == promises.accounts().end()
@@ -100,6 +104,8 @@ Json to_json(const Status& status, const Promises& promises, const live::Monitor
           {"decisions", status.decisions},
           {"unlogged", status.unlogged},
           {"planning_seconds", status.planning_seconds},
+          {"planning_seconds_total", status.planning_seconds_total},
+          {"modelling_seconds_total", status.modelling_seconds_total},
           {"events", monitor.pass().events},
           {"lost_events", monitor.losses().discarded_events},
           {"chains", status.up ? chains(status, promises, monitor) : Json::array()},

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "takt/live/monitor.hpp"
@@ -11,6 +13,10 @@
 #include "takt/time/time.hpp"
 
 namespace takt::manager {
+
+[[nodiscard]] inline double seconds(Duration time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 /// The state that the manager reports of itself.
 struct Status {
@@ -21,9 +27,15 @@ struct Status {
   std::uint64_t unlogged = 0;
   /// Processor time of the last decision, from the model to the kernel.
   double planning_seconds = 0;
+  /// Of all decisions.
+  double planning_seconds_total = 0;
+  /// The part of it in which the model is brought up to date.
+  double modelling_seconds_total = 0;
+  /// Of all threads, from the start of the program.
   double cpu_seconds = 0;
   double running_seconds = 0;
   Decision decision;
+  std::optional<Advice> advice{};
   /// The newest, with their times; at most `most_changes`.
   std::deque<std::pair<Instant, std::string>> changes;
   static constexpr std::size_t most_changes = 100;

@@ -9,6 +9,8 @@
 
 #include "takt/linux/admission.hpp"
 #include "takt/linux/affinity.hpp"
+#include "takt/manager/newcomers.hpp"
+#include "takt/model/take_out.hpp"
 
 namespace takt::manager {
 
@@ -42,6 +44,14 @@ std::vector<std::string> unproved(const model::Model& model,
   return {found.begin(), found.end()};
 }
 
+/// A message of the chain may always wait at a join for the one that completes the set, so that the
+/// chain itself is never completed.
+bool may_wait_at_join(const model::Model& model, const model::Chain& chain) {
+  return std::ranges::any_of(model.joins, [&](const model::Join& join) {
+    return std::ranges::find(chain.callbacks, join.callback) != chain.callbacks.end();
+  });
+}
+
 }  // namespace
 
 Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pinned) {
@@ -64,26 +74,32 @@ Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pin
 }
 
 void Doubts::remember(Doubt doubt, int lasts) {
-  std::erase_if(remembered_,
-                [&](const Remembered& known) { return known.doubt.executor == doubt.executor; });
-  remembered_.push_back({std::move(doubt), lasts});
+  // The last reason counts, but what lasts longer stays.
+  std::erase_if(remembered_, [&](const Remembered& known) {
+    return known.doubt.executor == doubt.executor && known.lasts <= lasts;
+  });
+  remembered_.push_back({std::move(doubt), lasts, lasts});
 }
 
-std::vector<Doubt> Doubts::next(const live::Monitor& monitor) {
+std::vector<Doubt> Doubts::next(const std::vector<model::Executor>& executors,
+                                const std::vector<live::Monitor::Unseen>& unseen) {
   std::erase_if(remembered_, [](Remembered& known) { return --known.left < 0; });
-  const std::uint64_t lost = monitor.losses().discarded_events;
-  if (lost > lost_events_) {
-    remember({"", fmt::format("{} events were lost, so costs may be higher than seen",
-                              lost - lost_events_)},
-             loss_lasts);
+  std::map<std::int64_t, live::Monitor::Unseen> present_ones;
+  for (std::size_t e = 0; e < unseen.size(); ++e) {
+    const live::Monitor::Unseen& now = unseen[e];
+    const live::Monitor::Unseen before = unseen_[now.process];
+    present_ones[now.process] = now;
+    if (now.lost_events > before.lost_events) {
+      remember({executors[e].id,
+                fmt::format("{} events of its program were lost, so costs may be higher than seen",
+                            now.lost_events - before.lost_events)},
+               loss_lasts);
+    } else if (now.unknown_runs > before.unknown_runs) {
+      remember({executors[e].id, "its program ran callbacks whose creation was not seen"},
+               loss_lasts);
+    }
   }
-  lost_events_ = lost;
-  const auto& anomalies = monitor.database().anomalies();
-  const std::uint64_t unknown = anomalies.unknown_callback_instances;
-  if (unknown > unknown_) {
-    remember({"", "callbacks ran whose creation was not seen"}, loss_lasts);
-  }
-  unknown_ = unknown;
+  unseen_ = std::move(present_ones);
   return present();
 }
 
@@ -111,23 +127,23 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
   for (const auto& goal : monitor.missing_goals()) {
     situation.missing_goals.push_back({goal.name, goal.reason});
   }
-  const auto threads = monitor.threads();
-  for (std::size_t e = 0; e < threads.size(); ++e) {
-    if (!threads[e].ended) continue;
-    situation.doubts.push_back({situation.model.executors[e].id, "its program has ended"});
-  }
+  std::vector<bool> ended;
+  for (const live::Monitor::Threads& threads : monitor.threads()) ended.push_back(threads.ended);
+  const auto has_ended = [&](model::CallbackIndex callback) {
+    return ended[situation.model[callback].executor.value()];
+  };
   const auto runs = monitor.runs();
+  const auto is_known = [&](model::CallbackIndex callback) {
+    const live::Monitor::Runs& seen = runs[callback.value()];
+    return seen.all >= enough_instances || comes_seldom(seen, situation.time);
+  };
+  std::vector<Doubt> unknown;
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    if (runs[c].all >= enough_instances || comes_seldom(runs[c], situation.time)) continue;
+    if (is_known(model::CallbackIndex(c))) continue;
     const model::Callback& callback = situation.model.callbacks[c];
-    if (reserved.contains(situation.model[callback.executor].id)) {
-      // A new callback is no reason to take reservations away from an executor that has them.
-      situation.unproved.push_back(situation.model[callback.executor].id);
-      continue;
-    }
-    situation.doubts.push_back(
-        {situation.model[callback.executor].id,
-         fmt::format("{} has to run {} times first", callback.id, enough_instances)});
+    if (ended[callback.executor.value()]) continue;
+    unknown.push_back({situation.model[callback.executor].id,
+                       fmt::format("{} has to run {} times first", callback.id, enough_instances)});
   }
   if (!dry_run) {
     std::ranges::move(unproved(situation.model, runs, situation.time),
@@ -137,9 +153,16 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
   for (std::size_t c = 0; c < situation.model.chains.size(); ++c) {
     model::Chain& chain = situation.model.chains[c];
     const live::ChainWindow& measured = monitor.chains()[c];
-    if (measured.total() >= enough_instances && measured.figures().count != 0) {
+    const bool was_seen = measured.total() >= enough_instances;
+    const auto waits_at_join = [&] {
+      return may_wait_at_join(situation.model, chain) &&
+             std::ranges::all_of(chain.callbacks, is_known);
+    };
+    if (std::ranges::any_of(chain.callbacks, has_ended)) {
+      situation.missing_goals.push_back({chain.id, std::string(program_has_ended)});
+    } else if (was_seen ? measured.figures().count != 0 : waits_at_join()) {
       known.push_back(std::move(chain));
-    } else if (measured.total() >= enough_instances) {
+    } else if (was_seen) {
       // Whatever the reason is, a reservation may be a part of it.
       situation.missing_goals.push_back({chain.id, "was not completed for ten seconds"});
     } else {
@@ -147,7 +170,15 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
           {chain.id, fmt::format("has to be seen {} times first", enough_instances)});
     }
   }
-  situation.model.chains = std::move(known);
+  situation.model.chains = known;
+  model::take_out(situation.model, ended);
+  for (const model::Chain& chain : known) {
+    const bool goes_on = std::ranges::find(situation.model.chains, chain.id, &model::Chain::id) !=
+                         situation.model.chains.end();
+    // Nothing but what has ended activates its callbacks.
+    if (!goes_on) situation.missing_goals.push_back({chain.id, std::string(program_has_ended)});
+  }
+  settle_unknown(situation, unknown, reserved);
   return situation;
 }
 

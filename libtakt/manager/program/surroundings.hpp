@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,15 +22,19 @@ namespace takt::manager {
 /// number.
 [[nodiscard]] Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pinned);
 
-/// Remembers what went wrong for a while, so that decisions do not go to and fro.
+/// Remembers what went wrong for a while, so that decisions do not go to and fro. A program that
+/// loses events, or does what nobody has seen it prepare, is a reason to doubt its own executors
+/// and no others: any user may run one beside the robot.
 class Doubts {
  public:
   /// How many decisions a loss and a refusal of the kernel are remembered.
   static constexpr int loss_lasts = 3;
   static constexpr int refusal_lasts = 10;
 
-  /// The doubts that the monitor shows, and what was refused lately. Counts as a decision.
-  [[nodiscard]] std::vector<Doubt> next(const live::Monitor& monitor);
+  /// The doubts about the executors of a model, of whose programs `unseen` says what is not known
+  /// (live::Monitor::unseen()), and what was refused lately. Counts as a decision.
+  [[nodiscard]] std::vector<Doubt> next(const std::vector<model::Executor>& executors,
+                                        const std::vector<live::Monitor::Unseen>& unseen);
   void refused(const std::vector<Doubt>& refusals);
   /// Adds a doubt that is present in every decision.
   void always(const Doubt& doubt);
@@ -38,13 +44,14 @@ class Doubts {
  private:
   struct Remembered {
     Doubt doubt;
+    int lasts = 0;
     int left = 0;
   };
   void remember(Doubt doubt, int lasts);
 
   std::vector<Remembered> remembered_;
-  std::uint64_t lost_events_ = 0;
-  std::uint64_t unknown_ = 0;
+  /// By the number of the process, as of the last decision.
+  std::map<std::int64_t, live::Monitor::Unseen> unseen_;
 };
 
 /// The situation that the monitor shows. In a dry run nobody has reservations, so no chain waits to

@@ -30,11 +30,14 @@ std::vector<ChainDecision> set_doubtful_aside(const Situation& situation, model:
     const Doubt* doubt = doubt_about(situation, chain);
     if (doubt == nullptr) continue;
     const std::string subject = doubt->executor.empty() ? "" : doubt->executor + ": ";
-    unmanaged.push_back({chain.id, ChainState::unmanaged, subject + doubt->reason, chain.goal, {}});
+    unmanaged.push_back({.id = chain.id,
+                         .reason = subject + doubt->reason,
+                         .goal = chain.goal,
+                         .kind = chain.kind});
     chain.goal.reset();
   }
   for (const MissingGoal& goal : situation.missing_goals) {
-    unmanaged.push_back({goal.name, ChainState::unmanaged, goal.reason, {}, {}});
+    unmanaged.push_back({.id = goal.name, .reason = goal.reason});
   }
   return unmanaged;
 }

@@ -10,6 +10,7 @@
 #include "takt/base/json_text.hpp"
 #include "takt/manager/json.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/names.hpp"
 #include "takt/model/parse_document.hpp"
 
 namespace takt::manager {
@@ -116,6 +117,14 @@ Result<Situation> situation_from_json(const Parsed& json, std::string_view sourc
   return situation;
 }
 
+Json to_json(const std::optional<Breach>& breach) {
+  if (!breach) return {};
+  return {{"activation", breach->activation.time_since_epoch().count()},
+          {"latency", breach->latency.count()},
+          {"bound", breach->bound.count()},
+          {"stolen", breach->stolen.count()}};
+}
+
 /// Compares decisions in their logged form, which has no time: that is the situation's.
 bool same(const Decision& now, const Parsed& logged) { return Parsed(to_json(now)) == logged; }
 
@@ -127,6 +136,7 @@ Json to_json(const ChainDecision& chain) {
              {"reason", chain.reason},
              {"goal", or_null(chain.goal)},
              {"bound", or_null(chain.bound)}};
+  if (chain.kind != model::GoalKind::latency) entry["kind"] = model::to_string(chain.kind);
   if (const auto& estimator = chain.estimator) {
     entry["estimator"] = {{"node", estimator->node},
                           {"cheap_mode", to_string(estimator->mode)},
@@ -136,19 +146,19 @@ Json to_json(const ChainDecision& chain) {
 }
 
 Json to_json(const PromiseAccount& account, Instant now) {
-  Json breach;
-  if (account.breach) {
-    breach = {{"activation", account.breach->activation.time_since_epoch().count()},
-              {"latency", account.breach->latency.count()},
-              {"bound", account.breach->bound.count()},
-              {"reason", account.reason}};
-  }
+  Json breach = to_json(account.breach);
+  if (account.breach) breach["reason"] = account.reason;
   Json since;
   if (account.since) since = account.since->time_since_epoch().count();
-  return {{"kept", account.kept},           {"broken", account.broken},
-          {"since", std::move(since)},      {"guaranteed", account.guaranteed_for(now).count()},
-          {"bound", account.bound.count()}, {"longest", account.longest.count()},
-          {"breach", std::move(breach)}};
+  return {{"kept", account.kept},
+          {"broken", account.broken},
+          {"since", std::move(since)},
+          {"guaranteed", account.guaranteed_for(now).count()},
+          {"bound", account.bound.count()},
+          {"longest", account.longest.count()},
+          {"breach", std::move(breach)},
+          {"by_host", account.by_host},
+          {"last_by_host", to_json(account.last_by_host)}};
 }
 
 Json to_json(const Decision& decision) {

@@ -13,7 +13,9 @@
 #include "estimators.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/budget/best_period.hpp"
+#include "takt/budget/document.hpp"
 #include "takt/budget/influence.hpp"
+#include "takt/budget/needs.hpp"
 #include "takt/budget/spread.hpp"
 #include "words.hpp"
 
@@ -24,6 +26,9 @@ namespace {
 using budget::ChainPlan;
 using budget::ReservationPlan;
 using State = ChainPlan::State;
+
+/// A plan, and advice, is made anew after so many decisions at the latest.
+constexpr int most_reuses = 9;
 
 std::size_t guaranteed_chains(const ReservationPlan& plan) {
   return static_cast<std::size_t>(
@@ -48,6 +53,13 @@ double bandwidth(const model::Model& model, const std::vector<ReservationDecisio
   return sum;
 }
 
+/// The longest runs of all callbacks together.
+Duration work_of(const model::Model& model) {
+  Duration sum{};
+  for (const model::Callback& callback : model.callbacks) sum += callback.execution_time.front();
+  return sum;
+}
+
 std::vector<ReservationDecision> decisions_of(
     const model::Model& model, const std::vector<budget::Reservation>& reservations) {
   std::vector<ReservationDecision> result;
@@ -57,9 +69,11 @@ std::vector<ReservationDecision> decisions_of(
   return result;
 }
 
-/// The model with its execution times longer by a margin and with these reservations.
-model::Model with_reservations(model::Model model,
+/// The model with its execution times longer by a margin, with these reservations, and with queues
+/// that lose nothing.
+model::Model with_reservations(model::Model given,
                                const std::vector<ReservationDecision>& reservations, int margin) {
+  model::Model model = budget::lossless(std::move(given));
   for (model::Executor& executor : model.executors) {
     executor.supply = model::DedicatedSupply{};
     executor.cpu.reset();
@@ -70,13 +84,14 @@ model::Model with_reservations(model::Model model,
   }
   for (model::Callback& callback : model.callbacks) {
     for (Duration& time : callback.execution_time) time += (time * margin + Duration{99}) / 100;
+    if (!callback.suspension) continue;
+    for (Duration& time : callback.suspension->curve) time += (time * margin + Duration{99}) / 100;
   }
   return model;
 }
 
-std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool waits) {
-  if (waits) return "waits until there has been room for it for a while";
-  if (chain.state == State::degraded) return "a more important chain is degraded";
+/// Says why the first degraded chain has no guarantee.
+std::string why_degraded(const model::Model& model, const ChainPlan& chain) {
   if (!chain.needs) return "there is no room for it beside more important chains";
   const budget::Needs& needs = *chain.needs;
   if (needs.cores) return fmt::format("there would be room for it on {} cores", *needs.cores);
@@ -107,6 +122,18 @@ const std::string* unproved_executor(const Situation& situation, const model::Ch
   return nullptr;
 }
 
+/// Chains stay in the order of the last decision, before which the search looks at ranks alone: so
+/// a way of a goal that appears takes no guarantee away from one that was there before.
+void keep_order(model::Model& model, const Decision& last) {
+  const auto place = [&](const model::Chain& chain) {
+    const auto known = std::ranges::find_if(last.chains, [&](const ChainDecision& decided) {
+      return decided.id == chain.id && decided.state != ChainState::unmanaged;
+    });
+    return known - last.chains.begin();
+  };
+  std::ranges::stable_sort(model.chains, {}, place);
+}
+
 }  // namespace
 
 std::string_view to_string(ChainState state) {
@@ -123,16 +150,21 @@ std::string_view to_string(ChainState state) {
   return {};
 }
 
-ReservationPlan Manager::plan(const model::Model& model, const budget::Cores& cores) {
-  const bool any =
-      std::ranges::any_of(model.chains, [](const auto& c) { return c.goal.has_value(); });
-  if (!any) return {};
+budget::Options Manager::search_options(const budget::Cores& cores) const {
   budget::Options options;
   options.analysis = options_.analysis;
   options.period = options_.period;
   options.margin = options_.margin;
   options.cores = cores;
-  auto found = search(model, options);
+  options.find_needs = false;  // that is advise()'s
+  return options;
+}
+
+ReservationPlan Manager::plan(const model::Model& model, const budget::Cores& cores) {
+  const bool any =
+      std::ranges::any_of(model.chains, [](const auto& c) { return c.goal.has_value(); });
+  if (!any) return {};
+  auto found = search(model, search_options(cores));
   if (!found) return {};
   analyses_ += found->analyses;
   return std::move(*found);
@@ -178,15 +210,24 @@ std::vector<ReservationDecision> Manager::reservations(const model::Model& model
 
 void Manager::settle(const std::vector<std::string>& chains, std::size_t possible) {
   if (chains != level_.chains) {
-    level_ = {chains, possible, 0, possible};
+    level_ = {.chains = chains, .guaranteed = possible, .patience = options_.calm};
     return;
   }
-  if (possible <= level_.guaranteed) {
-    level_ = {chains, possible, 0, possible};
-    return;
+  ++level_.held;
+  if (possible > level_.guaranteed) {
+    level_.next = level_.calm == 0 ? possible : std::min(level_.next, possible);
+    if (++level_.calm < level_.patience) return;
+    level_.guaranteed = level_.next;
+    level_.returned = true;
+    level_.held = 0;
+  } else if (possible < level_.guaranteed) {
+    const bool is_soon = level_.returned && level_.held <= Options::soon * level_.patience;
+    const int most = std::max(options_.calm, Options::most_calm);
+    level_.patience = is_soon ? std::min(2 * level_.patience, most) : options_.calm;
+    level_.guaranteed = possible;
+    level_.returned = false;
   }
-  level_.next = level_.calm == 0 ? possible : std::min(level_.next, possible);
-  if (++level_.calm >= options_.calm) level_ = {chains, level_.next, 0, level_.next};
+  level_.calm = 0;
 }
 
 /// The last decision's reservations of the executors that are wanted now. None if one of them is
@@ -217,6 +258,53 @@ std::optional<std::vector<ReservationDecision>> Manager::kept(
   return former;
 }
 
+Manager::Basis Manager::basis_of(const model::Model& model, const budget::Cores& cores) {
+  Basis basis{.executors = {},
+              .chains = {},
+              .cores = cores.numbers,
+              .pinnable = cores.pinned(),
+              .taken = {}};
+  for (const model::Executor& executor : model.executors) {
+    basis.executors.emplace_back(executor.id, executor.threads);
+  }
+  for (const model::Chain& chain : model.chains) {
+    basis.chains.push_back({chain.id, chain.goal, chain.rank});
+  }
+  for (const budget::Load& load : cores.taken) basis.taken.push_back(load.density);
+  return basis;
+}
+
+bool Manager::still_holds(const model::Model& model, const Situation& situation) {
+  return reuses_ < most_reuses && !situation.crowded &&
+         work_of(model) * (100 + options_.spare) >= work_ * 100 && !plan_.chains.empty() &&
+         plan_.complete() && level_.guaranteed == plan_.chains.size() &&
+         basis_of(model, situation.cores) == basis_ && keeps_goals(model, last_.reservations);
+}
+
+void Manager::advise(const model::Model& model, const budget::Cores& cores) {
+  const auto first = std::ranges::find_if(
+      plan_.chains, [](const ChainPlan& chain) { return chain.state != State::guaranteed; });
+  if (first == plan_.chains.end()) {
+    advice_.reset();
+    return;
+  }
+  const std::string& chain = model.chains[first->chain].id;
+  if (advice_ && advice_->chain == chain && advice_state_ == first->state &&
+      advice_basis_ == basis_ && advice_reuses_ < most_reuses) {
+    ++advice_reuses_;
+    return;
+  }
+  budget::Options options = search_options(cores);
+  if (!options.period) options.period = period_;
+  options.effort = options_.advice_effort * static_cast<std::int64_t>(model.callbacks.size());
+  options.analysis.effort = std::min(options.analysis.effort, options.effort);
+  budget::add_needs(model, options, plan_);
+  advice_ = {chain, why_degraded(model, *first), budget::needs_to_json(model, *first)};
+  advice_basis_ = basis_;
+  advice_state_ = first->state;
+  advice_reuses_ = 0;
+}
+
 Decision Manager::decide(const Situation& situation) {
   analyses_ = 0;
   Decision decision;
@@ -224,20 +312,34 @@ Decision Manager::decide(const Situation& situation) {
   model::Model model = situation.model;
   for (model::Executor& executor : model.executors) executor.cpu.reset();
   std::vector<ChainDecision> unmanaged = set_doubtful_aside(situation, model);
+  keep_order(model, last_);
 
-  const ReservationPlan all = plan(model, situation.cores);
+  const bool holds = still_holds(model, situation);
+  reuses_ = holds ? reuses_ + 1 : 0;
+  if (!holds) {
+    plan_ = plan(model, situation.cores);
+    basis_ = basis_of(model, situation.cores);
+    work_ = work_of(model);
+  }
+  advise(model, situation.cores);
+  const ReservationPlan& all = plan_;
   std::vector<std::string> ids;
   for (const ChainPlan& chain : all.chains) ids.push_back(model.chains[chain.chain].id);
   settle(ids, guaranteed_chains(all));
+  lacks_room_ = guaranteed_chains(all) < all.chains.size();
 
   model::Model managed = model;
   for (std::size_t i = level_.guaranteed; i < all.chains.size(); ++i) {
     managed.chains[all.chains[i].chain].goal.reset();
   }
-  const bool fewer = level_.guaranteed < guaranteed_chains(all);
-  const ReservationPlan enacted = fewer ? plan(managed, situation.cores) : all;
-  const auto wanted = reservations(managed, enacted, situation);
-  decision.reservations = kept(managed, wanted, situation).value_or(wanted);
+  if (holds) {
+    decision.reservations = last_.reservations;
+  } else {
+    const bool fewer = level_.guaranteed < guaranteed_chains(all);
+    const ReservationPlan enacted = fewer ? plan(managed, situation.cores) : all;
+    const auto wanted = reservations(managed, enacted, situation);
+    decision.reservations = kept(managed, wanted, situation).value_or(wanted);
+  }
   const analysis::Bounds bounds =
       analysis::analyze(with_reservations(managed, decision.reservations, 0), options_.analysis);
   for (std::size_t i = 0; i < all.chains.size(); ++i) {
@@ -245,11 +347,13 @@ Decision Manager::decide(const Situation& situation) {
     ChainDecision& chain = decision.chains.emplace_back();
     chain.id = ids[i];
     chain.goal = model.chains[planned.chain].goal;
+    chain.kind = model.chains[planned.chain].kind;
     const std::string* unproved = unproved_executor(situation, model.chains[planned.chain]);
     const auto broken = std::ranges::find(situation.broken, chain.id, &BrokenPromise::chain);
     if (i < level_.guaranteed && broken != situation.broken.end()) {
       chain.state = ChainState::prepared;
       chain.reason = broken->reason;
+      chain.withheld = bounds.chains[planned.chain].bound;
     } else if (i < level_.guaranteed && unproved != nullptr) {
       chain.state = ChainState::prepared;
       chain.reason = fmt::format("{}: its messages have to be seen more often with its reservation",
@@ -259,7 +363,10 @@ Decision Manager::decide(const Situation& situation) {
       chain.bound = bounds.chains[planned.chain].bound;
     } else {
       chain.state = ChainState::degraded;
-      chain.reason = why_degraded(model, planned, planned.state == State::guaranteed);
+      chain.reason = planned.state == State::guaranteed
+                         ? "waits until there has been room for it for a while"
+                     : advice_->chain == chain.id ? advice_->reason
+                                                  : "a more important chain is degraded";
     }
   }
   std::ranges::move(unmanaged, std::back_inserter(decision.chains));

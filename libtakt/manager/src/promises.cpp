@@ -3,102 +3,202 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "words.hpp"
 
 namespace takt::manager {
 
+namespace {
+
+/// The name of the goal of a chain, which is one of several ways if it is "NAME via …".
+std::string_view goal_of(std::string_view chain) { return chain.substr(0, chain.find(" via ")); }
+
+std::vector<std::string> callbacks_of(const model::Model& model, const model::Chain& chain) {
+  std::vector<std::string> ids;
+  for (const model::CallbackIndex callback : chain.callbacks) ids.push_back(model[callback].id);
+  return ids;
+}
+
+template <typename Map>
+void rename(Map& map, const std::string& from, const std::string& to) {
+  auto node = map.extract(from);
+  if (!node) return;
+  node.key() = to;
+  map.insert(std::move(node));
+}
+
+}  // namespace
+
 std::string describe(const Breach& breach) {
   return fmt::format("took {}, at most {} were promised", milliseconds(breach.latency),
                      milliseconds(breach.bound));
 }
 
-void Promises::set(const std::string& chain, std::optional<Duration> bound,
-                   const SharedModel& model, Instant now) {
+int Promises::Withdrawal::decisions() const {
+  constexpr int free_of_charge = 2;
+  constexpr int most_doublings = 5;
+  return Promises::calm << std::clamp(unexplained - free_of_charge, 0, most_doublings);
+}
+
+void Promises::set(const std::string& chain, Term term) {
   auto& terms = terms_[chain];
-  if (terms.empty() && !bound) return;
-  if (!terms.empty() && terms.back().bound == bound) {
-    terms.back().model = model;
+  if (terms.empty() && !term.bound) return;
+  if (!terms.empty() && terms.back().bound == term.bound &&
+      terms.back().is_withheld == term.is_withheld) {
+    terms.back().model = std::move(term.model);
     return;
   }
-  terms.push_back({now, bound, model});
-  if (terms.size() > most_terms) terms.pop_front();
   PromiseAccount& account = accounts_[chain];
-  if (bound) {
-    account.bound = std::max(account.bound, *bound);
-    if (!account.since) account.since = now;
+  if (term.bound && !term.is_withheld) {
+    account.bound = std::max(account.bound, *term.bound);
+    if (!account.since) account.since = term.from;
   } else if (account.since) {
-    account.held += now - *std::exchange(account.since, std::nullopt);
+    account.held += term.from - *std::exchange(account.since, std::nullopt);
   }
+  terms.push_back(std::move(term));
+  if (terms.size() > most_terms) terms.pop_front();
 }
 
 void Promises::enacted(const Decision& decision, const model::Model& model, Instant now) {
-  std::map<std::string, Duration> bounds;
-  for (const ChainDecision& chain : decision.chains) {
-    if (chain.state == ChainState::guaranteed && chain.bound) bounds[chain.id] = *chain.bound;
-  }
   const auto shared = std::make_shared<const model::Model>(model);
-  for (const auto& [chain, bound] : bounds) set(chain, bound, shared, now);
-  for (const auto& [chain, terms] : terms_) {
-    if (!bounds.contains(chain)) set(chain, std::nullopt, nullptr, now);
+  std::map<std::string, Term> decided;
+  for (const ChainDecision& chain : decision.chains) {
+    if (chain.state == ChainState::guaranteed && chain.bound) {
+      decided[chain.id] = {.from = now, .bound = chain.bound, .model = shared};
+    } else if (chain.withheld) {
+      decided[chain.id] = {
+          .from = now, .bound = chain.withheld, .is_withheld = true, .model = shared};
+    } else if (chain.state == ChainState::degraded) {
+      if (const auto found = withdrawals_.find(chain.id); found != withdrawals_.end()) {
+        found->second.is_over = true;
+      }
+    }
+  }
+  for (const auto& [chain, terms] : terms_) decided.try_emplace(chain, Term{.from = now});
+  for (auto& [chain, term] : decided) set(chain, std::move(term));
+  for (const model::Chain& chain : model.chains) ways_[chain.id] = callbacks_of(model, chain);
+}
+
+void Promises::follow_names(const model::Model& model) {
+  for (const model::Chain& chain : model.chains) {
+    if (ways_.contains(chain.id)) continue;
+    const auto callbacks = callbacks_of(model, chain);
+    const auto former = std::ranges::find_if(ways_, [&](const auto& way) {
+      return goal_of(way.first) == goal_of(chain.id) && way.second == callbacks &&
+             std::ranges::find(model.chains, way.first, &model::Chain::id) == model.chains.end();
+    });
+    if (former == ways_.end()) continue;
+    const std::string name = former->first;
+    rename(ways_, name, chain.id);
+    rename(terms_, name, chain.id);
+    rename(accounts_, name, chain.id);
+    rename(withdrawals_, name, chain.id);
+    rename(said_by_host_, name, chain.id);
+  }
+}
+
+const Promises::Term* Promises::term_of(const std::string& chain, Instant activation) const {
+  const auto known = terms_.find(chain);
+  if (known == terms_.end()) return nullptr;
+  const auto later = std::ranges::upper_bound(known->second, activation, {}, &Term::from);
+  return later == known->second.begin() ? nullptr : &*std::prev(later);
+}
+
+void Promises::consider(Withdrawal& withdrawal, const Breach& instance, const Term& term) {
+  if (instance.latency <= instance.bound) {
+    withdrawal.is_tried = withdrawal.is_tried || term.is_withheld;
+  } else if (!instance.is_the_hosts()) {
+    withdrawal.disturb(instance.activation + instance.latency);
   }
 }
 
 std::optional<Breach> Promises::completed(const std::string& chain, Instant activation,
-                                          Instant completion) {
-  const auto known = terms_.find(chain);
-  if (known == terms_.end()) return std::nullopt;
-  auto& terms = known->second;
-  const auto later = std::ranges::upper_bound(terms, activation, {}, &Term::from);
-  if (later == terms.begin() || !std::prev(later)->bound) return std::nullopt;
-  const Term& promise = *std::prev(later);
-  const Duration bound = *promise.bound;
-  const Duration latency = completion - activation;
+                                          Instant completion, const StolenTimes& stolen) {
+  const Term* term = term_of(chain, activation);
+  if (term == nullptr || !term->bound) return std::nullopt;
+  const Duration bound = *term->bound;
+  Breach instance{chain, activation, completion - activation, bound};
+  if (instance.latency > bound) instance.stolen = stolen.within(activation - bound, completion);
+  const auto withdrawn = withdrawals_.find(chain);
+  const bool is_withdrawn = withdrawn != withdrawals_.end() && !withdrawn->second.is_over;
+  if (is_withdrawn) consider(withdrawn->second, instance, *term);
+  if (term->is_withheld) return std::nullopt;
   PromiseAccount& account = accounts_[chain];
-  account.longest = std::max(account.longest, latency);
-  if (latency <= bound) {
+  if (instance.latency > bound && instance.is_the_hosts()) {
+    ++account.by_host;
+    account.last_by_host = instance;
+    return std::nullopt;
+  }
+  account.longest = std::max(account.longest, instance.latency);
+  if (instance.latency <= bound) {
     ++account.kept;
     return std::nullopt;
   }
   ++account.broken;
-  // The promise may have been withdrawn while the message was on its way.
-  if (!terms.back().bound) return std::nullopt;
-  account.breach = Breach{chain, activation, latency, bound};
+  if (is_withdrawn) return std::nullopt;  // it was on its way when another one broke the promise
+  account.breach = instance;
   account.reason.clear();
   Withdrawal& withdrawal = withdrawals_[chain];
-  withdrawal.until = Instant::max();
-  withdrawal.reason = describe(*account.breach);
-  withdrawal.model = promise.model;
-  set(chain, std::nullopt, nullptr, std::max(completion, terms.back().from));
-  return account.breach;
+  withdrawal.is_over = false;
+  withdrawal.reason = describe(instance);
+  withdrawal.model = term->model;
+  withdrawal.disturb(completion);
+  if (const Term& last = terms_[chain].back(); last.bound) {
+    set(chain, {.from = std::max(completion, last.from)});
+  }
+  return instance;
+}
+
+void Promises::explain_breach(const std::string& chain, Withdrawal& withdrawal,
+                              const model::Model& model) {
+  const SharedModel promised = std::exchange(withdrawal.model, nullptr);
+  PromiseAccount& account = accounts_[chain];
+  account.reason = what_exceeds(*promised, model, chain);
+  if (account.reason.empty()) {
+    account.reason = "nothing that the bound assumes was seen to fail";
+    ++withdrawal.unexplained;
+  } else {
+    withdrawal.unexplained = 0;
+  }
+  if (account.breach->stolen > Duration{0}) {
+    account.reason += fmt::format("; the host took the processors for {} of that",
+                                  milliseconds(account.breach->stolen));
+  }
+  withdrawal.reason += ": " + account.reason;
 }
 
 std::vector<std::string> Promises::explain(const model::Model& model, Instant now) {
+  follow_names(model);
   std::vector<std::string> lines;
   for (auto& [chain, withdrawal] : withdrawals_) {
-    const SharedModel promised = std::exchange(withdrawal.model, nullptr);
-    if (!promised) continue;
-    PromiseAccount& account = accounts_[chain];
-    account.reason = what_exceeds(*promised, model, chain);
-    if (account.reason.empty()) {
-      account.reason = "nothing that the bound assumes was seen to fail";
-      withdrawal.until = now + withdrawal.next;
-      withdrawal.next *= 2;
-    } else {
-      withdrawal.until = now + calm;
-      withdrawal.next = calm;
+    if (withdrawal.is_over) continue;
+    if (withdrawal.model) {
+      explain_breach(chain, withdrawal, model);
+      lines.push_back(fmt::format("chain {}: promise broken: it {}", chain, withdrawal.reason));
+      continue;
     }
-    withdrawal.reason += ": " + account.reason;
-    lines.push_back(fmt::format("chain {}: promise broken: it {}", chain, withdrawal.reason));
+    if (std::exchange(withdrawal.is_tried, false)) ++withdrawal.calm;
+    const Duration bound = terms_[chain].back().bound.value_or(Duration{0});
+    withdrawal.is_over =
+        withdrawal.calm >= withdrawal.decisions() && now - withdrawal.calm_since >= bound;
+  }
+  for (const auto& [chain, account] : accounts_) {
+    std::uint64_t& said = said_by_host_[chain];
+    if (account.by_host == said) continue;
+    said = account.by_host;
+    lines.push_back(fmt::format(
+        "chain {}: it {}; the host took the processors for {} meanwhile, so the promise stays",
+        chain, describe(*account.last_by_host), milliseconds(account.last_by_host->stolen)));
   }
   return lines;
 }
 
-std::vector<BrokenPromise> Promises::withdrawn(Instant now) const {
+std::vector<BrokenPromise> Promises::withdrawn() const {
   std::vector<BrokenPromise> list;
   for (const auto& [chain, withdrawal] : withdrawals_) {
-    if (withdrawal.until > now) list.push_back({chain, withdrawal.reason});
+    if (!withdrawal.is_over) list.push_back({chain, withdrawal.reason});
   }
   return list;
 }

@@ -61,6 +61,18 @@ const Thing* find(const std::vector<Thing>& things, const std::string& id) {
   return found == things.end() ? nullptr : &*found;
 }
 
+void consider_suspension(const model::Callback& before, const model::Callback& after,
+                         Excess& excess) {
+  if (!after.suspension) return;
+  const model::Suspension assumed =
+      before.suspension.value_or(model::Suspension{.curve = {}, .times = 0});
+  excess.consider(longest(after.suspension->curve), longest(assumed.curve), after.id,
+                  "suspended itself for");
+  if (after.suspension->times <= assumed.times) return;
+  excess.note(fmt::format("{} suspended itself {} times in one run, at most {} were assumed",
+                          after.id, after.suspension->times, assumed.times));
+}
+
 void consider_activation(const model::Callback& before, const model::Callback& after,
                          Excess& excess) {
   if (!after.activation) return;
@@ -109,6 +121,7 @@ std::string what_exceeds(const model::Model& before, const model::Model& after,
       continue;
     }
     excess.consider(longest(seen.execution_time), longest(assumed->execution_time), seen.id, "ran");
+    consider_suspension(*assumed, seen, excess);
   }
   for (const model::Edge& seen : after.edges) {
     if (!ids.contains(after[after[seen.to].executor].id)) continue;

@@ -21,6 +21,7 @@ class AlertsTest : public testing::Test {
   std::vector<ChainWindow> windows = std::vector<ChainWindow>(1);
   Instant now{10s};
   std::uint64_t lost = 0;
+  std::vector<bool> ended{false};
   Alerts alerts;
   std::vector<std::string> lines;
 
@@ -30,7 +31,9 @@ class AlertsTest : public testing::Test {
   }
 
   void look() {
-    for (auto& line : alerts.update(now, chains, windows, lost)) lines.push_back(line);
+    for (auto& line : alerts.update(now, chains, windows, lost, ended)) {
+      lines.push_back(line);
+    }
   }
   /// So many instances, each of which takes so long.
   void complete(int count, Duration latency = 20ms) {
@@ -70,12 +73,32 @@ TEST_F(AlertsTest, AChainThatComesNoMoreIsAGap) {
   EXPECT_THAT(alerts.present(), IsEmpty());
 }
 
+TEST_F(AlertsTest, AChainWhoseProgramsHaveEndedIsNoGap) {
+  complete(20);
+  ended[0] = true;
+  now += 20s;
+  look();
+  EXPECT_THAT(lines, IsEmpty());
+}
+
+TEST_F(AlertsTest, AGapEndsWithThePrograms) {
+  complete(20);
+  now += 2s;
+  look();
+  ended[0] = true;
+  look();
+  EXPECT_THAT(lines, ElementsAre("alert: chain pilot was not completed for 2.0 s",
+                                 "alert ended: the programs of chain pilot have"));
+  EXPECT_THAT(alerts.present(), IsEmpty());
+}
+
 TEST_F(AlertsTest, AGapEndsAlsoWhenItsChainIsGone) {
   complete(20);
   now += 2s;
   look();
   chains.clear();
   windows.clear();
+  ended.clear();
   now += 31s;
   look();
   EXPECT_THAT(lines, ElementsAre("alert: chain pilot was not completed for 2.0 s",

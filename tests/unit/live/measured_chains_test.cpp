@@ -89,6 +89,26 @@ TEST_F(MeasuredChainsTest, LoseNoInstanceWhenTheStructureChanges) {
   EXPECT_EQ(window().total(), before + 1 + 100);
 }
 
+/// Instances of before are looked at again, and their callback is that of the newer timer by then.
+TEST_F(MeasuredChainsTest, CountFromThePointsOfATimerThatCameBackWhenTheStructureChanges) {
+  run(150);
+  refresh();
+  run(100);
+  robot_.now += 5'000'000;
+  program_ = robot_.program(2);
+  node_ = robot_.node(program_, "node");
+  raw_ = robot_.publisher(program_, node_, "/raw");
+  tick_ = robot_.timer(program_, node_, 10ms);
+  other_ = robot_.timer(program_, node_, 20ms, "Node::on_other_timer()");
+  on_raw_ = robot_.subscription(program_, node_, "/raw");
+  const std::uint64_t before = window().total();
+  run(20, true);
+  refresh();
+  run(100, true);
+  EXPECT_GT(window().total(), before + 50);
+  EXPECT_LT(window().figures().max, 100ms);
+}
+
 /// The message is sent before the structure changes, and handled after.
 TEST_F(MeasuredChainsTest, FollowAMessageThatIsOnItsWayWhenTheStructureChanges) {
   run(150);

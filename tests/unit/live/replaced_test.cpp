@@ -12,6 +12,7 @@
 #include "takt/goals/goals.hpp"
 #include "takt/live/measured_chains.hpp"
 #include "takt/live/monitor.hpp"
+#include "takt/model/take_out.hpp"
 #include "takt/model/validate.hpp"
 #include "takt/synthesis/synthesizer.hpp"
 
@@ -34,8 +35,8 @@ class ReplacedTest : public testing::Test {
   };
 
   ReplacedTest() : interpreter_(robot_.threads()) {
+    robot_.no_look_ahead();  // what is live has no end yet
     interpreter_.add(synthesizer_);
-    interpreter_.add(executors_);
   }
 
   Sensor sensor(std::int64_t process) {
@@ -66,7 +67,7 @@ class ReplacedTest : public testing::Test {
     return synthesizer_.model(robot_, interpreter_.database(), pass_, {}).value();
   }
   [[nodiscard]] std::vector<execution::Executor> observed() const {
-    return executors_.all(interpreter_.database().objects(), robot_.threads());
+    return executors_of(synthesizer_, interpreter_.database().objects(), robot_.threads());
   }
   void end(const test::Program& program) {
     ended_.insert(robot_.threads()[program.thread].process);
@@ -90,7 +91,6 @@ class ReplacedTest : public testing::Test {
   test::Scenario robot_;
   execution::Interpreter interpreter_;
   synthesis::Synthesizer synthesizer_;
-  SteadyExecutors executors_;
   execution::Pass pass_;
   events::Batch batch_;
   std::set<events::ProcessIndex> ended_;
@@ -199,7 +199,7 @@ TEST_F(ReplacedTest, WhatNothingActivatesAnyMoreIsTakenOutToo) {
   const Motor motor1 = motor(2);
   run(sensor1, motor1, 200);
   model::Model found = model();
-  take_out(found, {true, false});
+  model::take_out(found, {true, false});
   EXPECT_TRUE(found.callbacks.empty());
   EXPECT_TRUE(found.edges.empty());
   EXPECT_EQ(found.executors.size(), 1U);

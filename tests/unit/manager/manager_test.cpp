@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <iterator>
+
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
 #include "takt/manager/log.hpp"
@@ -60,6 +62,25 @@ TEST(Manager, ReservesForEveryChainThatFits) {
   EXPECT_THAT(decision.changes, SizeIs(4));
 }
 
+/// A search takes many analyses; whether the last plan still keeps all goals takes one.
+TEST(Manager, SearchesAnewOnlyNowAndThenWhilePlansHold) {
+  Manager manager;
+  const Decision first = manager.decide(situation(two_chains(ms(10), ms(10))));
+  const std::size_t search = manager.analyses();
+  ASSERT_GT(search, 5U);
+  for (int again = 0; again < 9; ++again) {
+    const Decision same = manager.decide(situation(two_chains(ms(10), ms(10))));
+    EXPECT_EQ(same.reservations, first.reservations);
+    EXPECT_EQ(manager.analyses(), 1U);
+  }
+  manager.decide(situation(two_chains(ms(10), ms(10))));
+  EXPECT_GT(manager.analyses(), 5U);
+  // What was reserved does not keep these goals.
+  const Decision longer = manager.decide(situation(two_chains(ms(15), ms(15))));
+  EXPECT_GT(manager.analyses(), 5U);
+  EXPECT_THAT(states(longer), ElementsAre(guaranteed, guaranteed));
+}
+
 // ros-llama S-7, fact 26, while programs run: the surge of the less important chain degrades it,
 // and the other one keeps its reservation unchanged.
 TEST(Manager, Fact26ASurgeDegradesTheLessImportantChainAndNoOther) {
@@ -70,6 +91,52 @@ TEST(Manager, Fact26ASurgeDegradesTheLessImportantChainAndNoOther) {
   ASSERT_THAT(surge.reservations, SizeIs(1));
   EXPECT_EQ(surge.reservations[0], calm.reservations[0]);
   EXPECT_THAT(surge.chains[1].reason, HasSubstr("2 cores"));
+}
+
+/// Either of the advised changes is enough for both chains.
+TEST(Manager, SaysWhatWouldMakeADegradedChainFit) {
+  Manager manager;
+  manager.decide(situation(two_chains(ms(10), ms(10))));
+  EXPECT_FALSE(manager.advice().has_value());
+  const auto surge = situation(two_chains(ms(10), ms(35)));
+  const Decision decision = manager.decide(surge);
+  ASSERT_TRUE(manager.advice().has_value());
+  EXPECT_EQ(manager.advice()->chain, surge.model.chains[1].id);
+  EXPECT_EQ(manager.advice()->reason, decision.chains[1].reason);
+  const auto& needs = manager.advice()->needs;
+  ASSERT_TRUE(needs["cores"].is_number() && needs["all_execution_times_percent"].is_number());
+  const auto both = ElementsAre(guaranteed, guaranteed);
+
+  auto more = surge;
+  while (std::ssize(more.cores.numbers) < needs["cores"]) {
+    more.cores.numbers.push_back(static_cast<int>(more.cores.numbers.size()));
+  }
+  EXPECT_THAT(states(Manager().decide(more)), both);
+  EXPECT_TRUE(needs["goal"].is_null()) << "one core has too little time for both";
+  auto shorter = surge;
+  for (Duration& time : shorter.model.callbacks[1].execution_time) {
+    time = time * needs["all_execution_times_percent"].get<int>() / 100;
+  }
+  EXPECT_THAT(states(Manager().decide(shorter)), both);
+
+  manager.decide(situation(two_chains(ms(10), ms(10))));
+  EXPECT_FALSE(manager.advice().has_value());
+}
+
+/// Looking for advice takes many searches; it is not looked for with every decision.
+TEST(Manager, KeepsItsAdviceForAWhile) {
+  Manager manager;
+  const auto surge = situation(two_chains(ms(10), ms(35)));
+  manager.decide(surge);
+  const auto first = manager.advice()->needs;
+  auto changed = surge;
+  changed.model = two_chains(ms(10), ms(36));
+  for (int again = 0; again < 9; ++again) {
+    manager.decide(changed);
+    EXPECT_EQ(manager.advice()->needs, first);
+  }
+  manager.decide(changed);
+  EXPECT_NE(manager.advice()->needs, first);
 }
 
 // The slots of a shaping plan count as load: what fits alone does not fit beside them.
@@ -135,6 +202,31 @@ TEST(Manager, AnOscillatingLoadDoesNotMakeItOscillate) {
     EXPECT_THAT(states(decision), ElementsAre(guaranteed, degraded)) << round;
     EXPECT_THAT(decision.reservations, SizeIs(1)) << round;
   }
+}
+
+/// A surge that comes back a little after each return.
+TEST(Manager, WaitsLongerWhereALoadComesBackSoon) {
+  Manager manager({.calm = 2});
+  const auto quiet = situation(two_chains(ms(10), ms(10)));
+  const auto surge = situation(two_chains(ms(10), ms(45)));
+  const auto quiet_decisions_until_return = [&] {
+    int count = 1;
+    while (states(manager.decide(quiet))[1] != guaranteed) ++count;
+    return count;
+  };
+  const auto pass = [&](int decisions) {
+    for (int decision = 0; decision < decisions; ++decision) manager.decide(quiet);
+  };
+  manager.decide(surge);
+  for (const int decisions : {2, 4, 8, 16, 32, 64, 64}) {
+    EXPECT_EQ(quiet_decisions_until_return(), decisions);
+    manager.decide(surge);
+  }
+  // It stays away for longer than its return took.
+  quiet_decisions_until_return();
+  pass(4 * 64);
+  manager.decide(surge);
+  EXPECT_EQ(quiet_decisions_until_return(), 2);
 }
 
 TEST(Manager, KeepsBudgetsThatAreEnoughAndNotTooLarge) {

@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr Instant at(std::int64_t count) { return Instant{std::chrono::milliseconds{count}}; }
 
@@ -33,6 +34,22 @@ Decision promise(std::optional<Duration> bound) {
   return {.time = {}, .chains = {chain}, .reservations = {}, .changes = {}};
 }
 
+/// The chain's promise was broken, and this one is not given again yet.
+Decision withhold(Duration bound) {
+  Decision decision = promise({});
+  decision.chains[0].state = ChainState::prepared;
+  decision.chains[0].withheld = bound;
+  return decision;
+}
+
+/// A second of a robot and the decision after it, beginning at `begin`: an instance takes this
+/// long.
+void pass_second(Promises& promises, Instant begin, Duration latency) {
+  promises.completed("pilot", begin + 1ms, begin + 1ms + latency);
+  promises.explain(pilot(1ms), begin + 1s);
+  promises.enacted(withhold(20ms), pilot(1ms), begin + 1s);
+}
+
 TEST(Promises, AnInstanceIsHeldAgainstTheBoundOfItsActivation) {
   Promises promises;
   promises.enacted(promise(20ms), pilot(1ms), at(100));
@@ -49,10 +66,23 @@ TEST(Promises, AnInstanceIsHeldAgainstTheBoundOfItsActivation) {
   EXPECT_EQ(account.longest, 40ms);
   EXPECT_EQ(account.bound, 40ms);
   EXPECT_EQ(account.guaranteed_for(at(1000)), 200ms);
-  // It was activated under the first promise, which has ended since.
-  EXPECT_FALSE(promises.completed("pilot", at(199), at(220)));
-  EXPECT_EQ(account.broken, 1);
-  EXPECT_EQ(account.breach, std::nullopt);
+}
+
+/// A callback that became longer may degrade the chain before the first long message is completed.
+TEST(Promises, ABreachOfAPromiseThatHasEndedIsExplainedOnce) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(100));
+  promises.enacted(promise({}), pilot(45ms), at(300));
+  const auto breach = promises.completed("pilot", at(290), at(340));
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->bound, 20ms);
+  EXPECT_FALSE(promises.completed("pilot", at(295), at(390)));
+  const PromiseAccount& account = promises.accounts().at("pilot");
+  EXPECT_EQ(account.guaranteed_for(at(1000)), 200ms);
+  EXPECT_EQ(account.broken, 2);
+  EXPECT_THAT(promises.explain(pilot(45ms), at(400)), SizeIs(1));
+  EXPECT_EQ(account.breach, breach);
+  EXPECT_THAT(account.reason, HasSubstr("c0 ran 45 ms, at most 1 ms were assumed"));
 }
 
 TEST(Promises, ABreachOfAnEarlierBoundEndsThePromiseOfNow) {
@@ -77,8 +107,107 @@ TEST(Promises, ABreachEndsThePromiseAtOnceAndNamesWhatWasLonger) {
                   "c0 ran 45 ms, at most 1 ms were assumed"));
   EXPECT_THAT(promises.explain(pilot(45ms), at(400)), IsEmpty());
   EXPECT_EQ(promises.accounts().at("pilot").broken, 1);
-  EXPECT_EQ(promises.withdrawn(at(300)).size(), 1);
-  EXPECT_THAT(promises.withdrawn(at(300) + Promises::calm), IsEmpty());
+  EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+}
+
+TEST(Promises, AreGivenAgainAfterTwoCalmDecisions) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  pass_second(promises, at(0), 30ms);
+  EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+  pass_second(promises, at(1000), 20ms);
+  EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+  pass_second(promises, at(2000), 20ms);
+  EXPECT_THAT(promises.withdrawn(), IsEmpty());
+  const PromiseAccount& account = promises.accounts().at("pilot");
+  EXPECT_EQ(account.kept, 0);  // what is withheld is no promise
+  EXPECT_EQ(account.guaranteed_for(at(9000)), 31ms);
+}
+
+TEST(Promises, AreNotGivenAgainWhileAnyWouldBeBroken) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  pass_second(promises, at(0), 30ms);
+  pass_second(promises, at(1000), 20ms);
+  pass_second(promises, at(2000), 21ms);
+  pass_second(promises, at(3000), 20ms);
+  EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+  EXPECT_EQ(promises.accounts().at("pilot").broken, 1);
+  pass_second(promises, at(4000), 20ms);
+  EXPECT_THAT(promises.withdrawn(), IsEmpty());
+}
+
+TEST(Promises, AreNotGivenAgainWhileNothingIsSeen) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  pass_second(promises, at(0), 30ms);
+  for (int second = 1; second < 10; ++second) {
+    promises.explain(pilot(1ms), at(1000 * second + 1000));
+  }
+  EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+}
+
+/// A message that is on its way may take as long as the bound, and more.
+TEST(Promises, AreNotGivenAgainBeforeTheirBoundHasPassed) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  ASSERT_TRUE(promises.completed("pilot", at(0), at(30)));
+  promises.explain(pilot(1ms), at(40));
+  for (const int time : {40, 50, 60, 1000}) {
+    EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+    promises.enacted(withhold(500ms), pilot(1ms), at(time));
+    promises.completed("pilot", at(time), at(time + 5));
+    promises.explain(pilot(1ms), at(time + 10));
+  }
+  EXPECT_THAT(promises.withdrawn(), IsEmpty());
+}
+
+TEST(Promises, ADegradedChainWaitsForRoomInstead) {
+  Promises promises;
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  ASSERT_TRUE(promises.completed("pilot", at(0), at(30)));
+  promises.explain(pilot(45ms), at(100));
+  EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+  promises.enacted(promise({}), pilot(45ms), at(100));
+  EXPECT_THAT(promises.withdrawn(), IsEmpty());
+}
+
+TEST(Promises, WhatTheHostTookBreaksNone) {
+  Promises promises;
+  StolenTimes stolen;
+  stolen.read(at(100), 1s);
+  stolen.read(at(200), 1s + 10ms);
+  stolen.read(at(300), 1s + 10ms);
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  EXPECT_FALSE(promises.completed("pilot", at(190), at(220), stolen));
+  EXPECT_FALSE(promises.completed("pilot", at(210), at(240), stolen));  // it waited for that one
+  EXPECT_THAT(promises.withdrawn(), IsEmpty());
+  EXPECT_THAT(promises.explain(pilot(1ms), at(300)),
+              ElementsAre("chain pilot: it took 30 ms, at most 20 ms were promised; the host took "
+                          "the processors for 10 ms meanwhile, so the promise stays"));
+  EXPECT_THAT(promises.explain(pilot(1ms), at(400)), IsEmpty());
+  const PromiseAccount& account = promises.accounts().at("pilot");
+  EXPECT_EQ(account.by_host, 2);
+  EXPECT_EQ(account.kept, 0);
+  EXPECT_EQ(account.broken, 0);
+  EXPECT_EQ(account.breach, std::nullopt);
+}
+
+TEST(Promises, WhatTheHostTookExcusesNoMoreThanThat) {
+  Promises promises;
+  StolenTimes stolen;
+  stolen.read(at(100), 0s);
+  stolen.read(at(200), 10ms);
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  EXPECT_TRUE(promises.completed("pilot", at(190), Instant{at(220)} + Duration{1}, stolen));
+  promises.explain(pilot(1ms), at(300));
+  const PromiseAccount& account = promises.accounts().at("pilot");
+  EXPECT_EQ(account.by_host, 0);
+  EXPECT_EQ(account.broken, 1);
+  EXPECT_THAT(account.reason, HasSubstr("; the host took the processors for 10 ms of that"));
+  // And not what was taken long before.
+  EXPECT_FALSE(promises.completed("pilot", at(221), at(300), stolen));
+  EXPECT_EQ(account.by_host, 0);
 }
 
 /// The decision that came meanwhile knows what was longer; the promise that was broken did not.
@@ -95,16 +224,45 @@ TEST(Promises, ABreachIsExplainedByTheModelOfItsOwnPromise) {
 TEST(Promises, WhatNobodyCanExplainIsPromisedAgainEverMoreRarely) {
   Promises promises;
   Instant now = at(0);
-  for (Duration wait = Promises::calm; wait <= Promises::calm * 8; wait *= 2) {
+  for (const int decisions : {2, 2, 4, 8, 16, 32, 64, 64}) {
     promises.enacted(promise(20ms), pilot(1ms), now);
     ASSERT_TRUE(promises.completed("pilot", now, now + 30ms));
+    now += 40ms;
     const auto lines = promises.explain(pilot(1ms), now);
     ASSERT_EQ(lines.size(), 1);
     EXPECT_THAT(lines[0], HasSubstr("nothing that the bound assumes was seen to fail"));
-    EXPECT_EQ(promises.withdrawn(now + wait - 1ms).size(), 1);
-    now += wait;
-    EXPECT_THAT(promises.withdrawn(now), IsEmpty());
+    promises.enacted(withhold(20ms), pilot(1ms), now);
+    for (int decision = 0; decision < decisions; ++decision) {
+      EXPECT_THAT(promises.withdrawn(), SizeIs(1));
+      pass_second(promises, now, 5ms);
+      now += 1s;
+    }
+    EXPECT_THAT(promises.withdrawn(), IsEmpty());
   }
+}
+
+/// A second way of the goal appears, so that the first one gets a name; then it goes.
+TEST(Promises, GoOnWhenTheirWayGetsAnotherName) {
+  Promises promises;
+  model::Model two = pilot(1ms);
+  two.callbacks.push_back(two.callbacks[0]);
+  two.callbacks[1].id = "c1";
+  two.chains.push_back(two.chains[0]);
+  two.chains[0].callbacks = {model::CallbackIndex(1)};
+  two.chains[0].id = "pilot via /joined";
+  two.chains[1].id = "pilot via /first";
+  promises.enacted(promise(20ms), pilot(1ms), at(0));
+  promises.completed("pilot", at(10), at(20));
+  ASSERT_TRUE(promises.completed("pilot", at(100), at(150)));
+  promises.explain(two, at(300));
+  ASSERT_THAT(promises.withdrawn(), SizeIs(1));
+  EXPECT_EQ(promises.withdrawn()[0].chain, "pilot via /first");
+  EXPECT_FALSE(promises.accounts().contains("pilot"));
+  EXPECT_EQ(promises.accounts().at("pilot via /first").kept, 1);
+  promises.enacted(promise({}), two, at(300));
+  promises.explain(pilot(1ms), at(1300));
+  EXPECT_EQ(promises.accounts().at("pilot").kept, 1);
+  EXPECT_EQ(promises.accounts().size(), 1);
 }
 
 TEST(Promises, WhatExceedsIsNamed) {
@@ -117,6 +275,15 @@ TEST(Promises, WhatExceedsIsNamed) {
   overhead.executors[0].overhead = {3ms};
   EXPECT_THAT(what_exceeds(before, overhead, "pilot"),
               HasSubstr("took between two callbacks 3 ms, at most 0 ms were assumed"));
+  auto sleeps = before;
+  sleeps.callbacks[0].suspension = model::Suspension{.curve = {40ms}, .times = 1};
+  EXPECT_THAT(what_exceeds(before, sleeps, "pilot"),
+              HasSubstr("c0 suspended itself for 40 ms, at most 0 ms were assumed"));
+  auto oftener = sleeps;
+  oftener.callbacks[0].suspension->times = 3;
+  EXPECT_THAT(what_exceeds(sleeps, oftener, "pilot"),
+              HasSubstr("c0 suspended itself 3 times in one run, at most 1 were assumed"));
+  EXPECT_EQ(what_exceeds(oftener, sleeps, "pilot"), "");
   ModelBuilder more;
   const auto executor = more.executor();
   more.chain({more.timer(executor, 1ms, model::every(50ms))}, 50ms);
@@ -141,6 +308,7 @@ TEST(Promises, AChainWhosePromiseWasBrokenKeepsItsReservation) {
   EXPECT_EQ(withdrawn.chains[0].state, ChainState::prepared);
   EXPECT_EQ(withdrawn.chains[0].reason, situation.broken[0].reason);
   EXPECT_EQ(withdrawn.chains[0].bound, std::nullopt);
+  EXPECT_LE(withdrawn.chains[0].withheld, 50ms);
   EXPECT_EQ(withdrawn.reservations.size(), 1);
   const auto again =
       replay(header_line(manager.options()) + entry_line(situation, withdrawn), "log");

@@ -34,10 +34,12 @@ class Alerts {
  public:
   static constexpr Duration calm = std::chrono::seconds{30};
 
-  /// The chains of a model with their windows, and how many events were lost since the beginning.
+  /// The chains of a model with their windows, how many events were lost since the beginning, and
+  /// by chain whether all of its programs have ended: then nobody waits for it to be completed.
   /// Returns a line for people for each alert that began or ended.
   std::vector<std::string> update(Instant now, const std::vector<model::Chain>& chains,
-                                  const std::vector<ChainWindow>& windows, std::uint64_t lost);
+                                  const std::vector<ChainWindow>& windows, std::uint64_t lost,
+                                  const std::vector<bool>& has_ended);
   [[nodiscard]] const std::vector<Alert>& present() const { return present_; }
 
  private:

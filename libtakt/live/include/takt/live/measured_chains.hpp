@@ -32,6 +32,7 @@ class MeasuredChains final : public execution::Observer {
                    const execution::CallbackInstance& instance) override;
   void on_publication(const execution::Database& database,
                       const execution::Publication& publication) override;
+  void on_read(const execution::Database& database, const execution::Read& read) override;
   void on_late_source(const execution::Database& database, execution::InstanceId instance,
                       execution::PublicationId source) override;
   void on_steady_state(const execution::Database& database, Instant time) override {

@@ -17,6 +17,7 @@
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/goals/goals.hpp"
+#include "takt/links/declarations.hpp"
 #include "takt/live/alerts.hpp"
 #include "takt/live/measured_chains.hpp"
 #include "takt/live/stream.hpp"
@@ -27,23 +28,11 @@
 
 namespace takt::live {
 
-/// The executors since start-up is over, which are those of the model. Their threads are also those
-/// that announced themselves and have not run a callback yet: any of them may run the next one.
-class SteadyExecutors final : public execution::Observer {
- public:
-  void on_instance(const execution::Database& database,
-                   const execution::CallbackInstance& instance) override {
-    finder_.on_instance(database, instance);
-  }
-  void on_steady_state(const execution::Database& /*database*/, Instant /*time*/) override {
-    finder_ = {};
-  }
-  [[nodiscard]] std::vector<execution::Executor> all(const execution::Objects& objects,
-                                                     const events::Threads& threads) const;
-
- private:
-  execution::ExecutorFinder finder_;
-};
+/// The executors of the model. Their threads are also those that announced themselves and have not
+/// run a callback yet: any of them may run the next one.
+[[nodiscard]] std::vector<execution::Executor> executors_of(
+    const synthesis::Synthesizer& synthesizer, const execution::Objects& objects,
+    const events::Threads& threads);
 
 /// What runs now: its timing model, the bounds of its chains and their measured latencies. Memory
 /// is bounded by the number of objects of the programs.
@@ -57,6 +46,8 @@ class Monitor {
     bool only_started = false;
     /// None: all chains that there are, without goals.
     std::optional<goals::Goals> goals{};
+    /// What people say of the links within nodes.
+    std::optional<links::Declarations> links{};
     analysis::Options analysis{.horizon = std::chrono::seconds{10}};
     /// Whether delays of messages count only if a prompt thread took them (set_prompt()).
     bool only_prompt_delays = false;
@@ -89,6 +80,14 @@ class Monitor {
     Instant first{};
   };
 
+  /// What is not known of an executor's program, since the beginning.
+  struct Unseen {
+    std::int64_t process = 0;
+    std::uint64_t lost_events = 0;
+    /// Of callbacks whose creation was not seen.
+    std::uint64_t unknown_runs = 0;
+  };
+
   [[nodiscard]] static Result<std::unique_ptr<Monitor>> start(Options options);
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
@@ -99,9 +98,16 @@ class Monitor {
   /// Takes in what has happened since. To be called some times a second. Returns a line for people
   /// for each alert that began or ended.
   std::vector<std::string> poll();
+  /// Forgets what was seen before the last call (synthesis::Observations::forget()). To be called
+  /// before refresh() where the last model kept no goal that it should, so that a surge counts no
+  /// longer than it lasts; where goals are kept, nothing is gained by forgetting.
+  void forget() { synthesizer_.forget(); }
   /// Makes the model anew and bounds it. False: nothing ran yet that a model could be made of.
   bool refresh();
-  void set_goals(std::optional<goals::Goals> goals) { options_.goals = std::move(goals); }
+  void set_goals(std::optional<goals::Goals> goals, links::Declarations links) {
+    options_.goals = std::move(goals);
+    options_.links = std::move(links);
+  }
 
   /// From now on the kernel runs these threads, and no others, before those of best effort.
   void set_prompt(const std::set<std::int64_t>& threads);
@@ -114,6 +120,8 @@ class Monitor {
   [[nodiscard]] std::vector<Threads> threads() const;
   /// By the model's callbacks.
   [[nodiscard]] std::vector<Runs> runs() const;
+  /// By the model's executors. What other programs lose says nothing of these.
+  [[nodiscard]] std::vector<Unseen> unseen() const;
   [[nodiscard]] const events::StreamLosses& losses() const { return stream_->losses(); }
   [[nodiscard]] const execution::Database& database() const { return interpreter_.database(); }
   /// Changes when objects appear, callbacks run for the first time, or programs end.
@@ -143,7 +151,6 @@ class Monitor {
   execution::Interpreter interpreter_;
   synthesis::PromptThreads prompt_;
   synthesis::Synthesizer synthesizer_;
-  SteadyExecutors executors_;
   BusyThreads busy_;
   MeasuredChains chains_;
   events::Batch batch_;

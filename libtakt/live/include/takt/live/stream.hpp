@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,9 +39,14 @@ class Stream final : public events::EventStream {
   /// Events that were handed out, and programs that have ended, since the beginning.
   [[nodiscard]] std::uint64_t total() const { return total_; }
   [[nodiscard]] std::uint64_t ended_programs() const { return ended_programs_; }
+  /// Events that a process has lost since the beginning, and those of it that made no sense.
+  [[nodiscard]] std::uint64_t lost(events::ProcessIndex process) const {
+    const auto known = lost_.find(process);
+    return known != lost_.end() ? known->second : 0;
+  }
   /// A process that gets the number of one that has ended is another one here.
   [[nodiscard]] bool has_ended(events::ProcessIndex process) const {
-    return ended_.contains(process);
+    return threads_.ended(process).has_value();
   }
 
  private:
@@ -56,11 +60,15 @@ class Stream final : public events::EventStream {
   std::vector<events::Payload> payloads_;
   std::uint64_t total_ = 0;
   std::uint64_t ended_programs_ = 0;
-  /// The processes that run and were heard, by their number, with what tells each apart from others
-  /// of that number.
-  std::unordered_map<pid_t, std::uint64_t> running_;
+  struct Running {
+    /// What tells it apart from others of that number.
+    std::uint64_t heard = 0;
+    Instant last{};
+  };
+  /// The processes that run and were heard, by their number.
+  std::unordered_map<pid_t, Running> running_;
   std::uint64_t heard_ = 0;
-  std::set<events::ProcessIndex> ended_;
+  std::map<events::ProcessIndex, std::uint64_t> lost_;
 };
 
 }  // namespace takt::live

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::manager {
@@ -42,14 +44,28 @@ struct EstimatorDecision {
   bool operator==(const EstimatorDecision&) const = default;
 };
 
+/// Changes each of which would guarantee the first chain that is degraded.
+struct Advice {
+  /// Its id.
+  std::string chain;
+  /// In one sentence for people, why it is degraded.
+  std::string reason;
+  /// `needs` of a chain in the `takt/budget` document.
+  nlohmann::ordered_json needs;
+};
+
 struct ChainDecision {
   std::string id;
   ChainState state = ChainState::unmanaged;
   /// Why it is not guaranteed; empty if it is.
   std::string reason;
   std::optional<Duration> goal{};
+  model::GoalKind kind = model::GoalKind::latency;
   /// The bound of a guaranteed chain, with the reservations that were decided on.
   std::optional<Duration> bound{};
+  /// The bound that a prepared chain is held against before it is promised again, as an earlier
+  /// promise was broken. No part of documents.
+  std::optional<Duration> withheld{};
   /// For a chain with an estimator, while some chain is degraded.
   std::optional<EstimatorDecision> estimator{};
   bool operator==(const ChainDecision&) const = default;
@@ -75,6 +91,9 @@ struct Decision {
   /// What differs from the decision before, a line each; empty: nothing.
   std::vector<std::string> changes;
   bool operator==(const Decision&) const = default;
+
+  /// The chain, if it is guaranteed, is not any more, for that reason.
+  void withdraw(const std::string& chain, const std::string& reason);
 };
 
 }  // namespace takt::manager

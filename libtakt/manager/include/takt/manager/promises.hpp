@@ -10,6 +10,7 @@
 
 #include "takt/manager/decision.hpp"
 #include "takt/manager/situation.hpp"
+#include "takt/manager/stolen_times.hpp"
 #include "takt/model/model.hpp"
 #include "takt/time/time.hpp"
 
@@ -22,6 +23,11 @@ struct Breach {
   Duration latency{};
   /// The bound that was in force then.
   Duration bound{};
+  /// For how long the host of a virtual machine took its processors meanwhile, or as long as the
+  /// bound before: what waited then may have come first.
+  Duration stolen{};
+  /// Without that it would not have been one. No model and no reservation prevents it.
+  [[nodiscard]] bool is_the_hosts() const { return latency - bound <= stolen; }
   bool operator==(const Breach&) const = default;
 };
 
@@ -34,6 +40,9 @@ struct PromiseAccount {
   /// the bound in force then.
   std::uint64_t kept = 0;
   std::uint64_t broken = 0;
+  /// Those that took more, but no more than the host took of the processors (Breach::is_the_hosts):
+  /// they count in neither.
+  std::uint64_t by_host = 0;
   /// Since when the chain is guaranteed without a break; none: it is not now.
   std::optional<Instant> since{};
   /// For how long it was guaranteed before that.
@@ -45,6 +54,8 @@ struct PromiseAccount {
   /// The last breach, and what it is due to; the reason is empty until the next decision.
   std::optional<Breach> breach{};
   std::string reason{};
+  /// The last one that counts in `by_host`.
+  std::optional<Breach> last_by_host{};
 
   /// For how long it was guaranteed in all.
   [[nodiscard]] Duration guaranteed_for(Instant now) const {
@@ -56,51 +67,80 @@ struct PromiseAccount {
 /// activated. It knows no clock. Memory: `most_terms` bounds for each chain, and the
 /// models that they rest on.
 ///
-/// A breach ends the promise at once. The chain is promised again after `calm`, or after twice the
-/// time as before if nothing that the bound assumes was seen to have failed: the next promise would
-/// rest on the same model.
+/// A breach ends the promise at once. From the next decision on, instances are held against the
+/// bound that would be promised (ChainDecision::withheld). The chain is promised again with the
+/// decision before which `calm` decisions in a row saw instances and none above that bound, for as
+/// long as the bound is at least. If nothing that the bounds assume was seen to have failed the
+/// third time in a row, it takes twice as many decisions each time: the next promise would rest on
+/// the same model. A chain that is degraded meanwhile waits for room instead (Options::calm).
 class Promises {
  public:
-  static constexpr Duration calm = std::chrono::seconds{10};
+  static constexpr int calm = 2;
   /// Older bounds of a chain are forgotten: instances that were activated then count as neither.
   static constexpr std::size_t most_terms = 32;
 
   /// From this time on, the kernel has the reservations of this decision on this model.
   void enacted(const Decision& decision, const model::Model& model, Instant now);
-  /// An instance of a chain is known to have been completed. Returns its breach, if it is one of a
-  /// promise that still stands.
-  std::optional<Breach> completed(const std::string& chain, Instant activation, Instant completion);
-  /// Explains the breaches since the last call: this model knows what was seen since, and is
-  /// compared with the model that the broken promise rests on. Returns a line for people for each.
+  /// An instance of a chain is known to have been completed. Returns its breach, if it is one, not
+  /// the host's, and the chain is not withdrawn already. The promise may have ended meanwhile.
+  std::optional<Breach> completed(const std::string& chain, Instant activation, Instant completion,
+                                  const StolenTimes& stolen = {});
+  /// To be called once before each decision. Explains the breaches since the last call: this model
+  /// knows what was seen since, and is compared with the model that the broken promise rests on.
+  /// Returns a line for people for each, and for each chain of which the host held instances up.
   std::vector<std::string> explain(const model::Model& model, Instant now);
   /// The chains that are not promised again yet.
-  [[nodiscard]] std::vector<BrokenPromise> withdrawn(Instant now) const;
+  [[nodiscard]] std::vector<BrokenPromise> withdrawn() const;
 
   /// By the chain's name.
   [[nodiscard]] const std::map<std::string, PromiseAccount>& accounts() const { return accounts_; }
 
  private:
   using SharedModel = std::shared_ptr<const model::Model>;
-  /// From a time on, this bound of this model was in force; none: the chain was not guaranteed.
+  /// From a time on, this bound of this model was in force, or withheld; none: the chain was not
+  /// guaranteed.
   struct Term {
     Instant from;
-    std::optional<Duration> bound;
-    SharedModel model;
+    std::optional<Duration> bound{};
+    bool is_withheld = false;
+    SharedModel model{};
   };
   struct Withdrawal {
-    Instant until;
-    std::string reason;
+    bool is_over = true;
+    std::string reason{};
     /// The model that the promise rests on; null once the breach is explained.
-    SharedModel model;
-    /// How long the next breach that nothing explains will withdraw the promise.
-    Duration next = calm;
+    SharedModel model{};
+    /// How many breaches in a row nothing explains.
+    int unexplained = 0;
+    /// Since when, and at how many decisions in a row, nothing was seen above the withheld bound.
+    Instant calm_since{};
+    int calm = 0;
+    /// An instance was seen within it since the last decision.
+    bool is_tried = false;
+    /// Something was seen above it, or above what was promised.
+    void disturb(Instant at) {
+      calm_since = at;
+      calm = 0;
+      is_tried = false;
+    }
+    [[nodiscard]] int decisions() const;
   };
-  void set(const std::string& chain, std::optional<Duration> bound, const SharedModel& model,
-           Instant now);
+  void set(const std::string& chain, Term term);
+  [[nodiscard]] const Term* term_of(const std::string& chain, Instant activation) const;
+  /// An instance of a chain that is withdrawn.
+  static void consider(Withdrawal& withdrawal, const Breach& instance, const Term& term);
+  /// A goal's only way has no name of its own. When another one appears or goes, what is known of
+  /// it goes on under its new name.
+  void follow_names(const model::Model& model);
+  void explain_breach(const std::string& chain, Withdrawal& withdrawal, const model::Model& model);
 
   std::map<std::string, std::deque<Term>> terms_;
   std::map<std::string, PromiseAccount> accounts_;
   std::map<std::string, Withdrawal> withdrawals_;
+  /// The callbacks of each chain.
+  std::map<std::string, std::vector<std::string>> ways_;
+  /// Of what the host held up, how many instances explain() has said.
+  std::map<std::string, std::uint64_t> said_by_host_;
 };
 
 /// What `after` has that bounds of `chain` by `before` did not cover, as a sentence for people

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/budget/mapping.hpp"
@@ -18,6 +19,9 @@ struct Doubt {
   std::string reason;
   bool operator==(const Doubt&) const = default;
 };
+
+/// The reason of a chain one of whose programs has ended.
+inline constexpr std::string_view program_has_ended = "its program has ended";
 
 /// A goal that matches no chain of the model.
 struct MissingGoal {
