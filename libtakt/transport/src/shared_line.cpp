@@ -49,7 +49,7 @@ Result<std::unique_ptr<SharedLine>> SharedLine::open(const SharedMemoryOptions& 
   if (options.local == options.remote) {
     return error("\"{}\": both ends of shared memory have this name", options.local);
   }
-  auto memory = OwnMemory::make(sizeof(SharedArea) + chunk_bytes);
+  auto memory = memory::OwnMemory::make(sizeof(SharedArea) + chunk_bytes);
   if (!memory) return tl::unexpected(memory.error());
   const Ends ends{.type = SOCK_SEQPACKET,
                   .local = *local,
@@ -62,8 +62,8 @@ Result<std::unique_ptr<SharedLine>> SharedLine::open(const SharedMemoryOptions& 
   return opened;
 }
 
-SharedLine::SharedLine(const Ends& ends, OwnMemory memory, const Key& key, const Settings& settings,
-                       Instant now)
+SharedLine::SharedLine(const Ends& ends, memory::OwnMemory memory, const Key& key,
+                       const Settings& settings, Instant now)
     : ExchangeLine(ends, sizeof memory_message, key, settings, now), mine_(std::move(memory)) {}
 
 SharedLine::Agreement SharedLine::begin(Introduction& introduction) {
@@ -75,7 +75,7 @@ SharedLine::Agreement SharedLine::begin(Introduction& introduction) {
 SharedLine::Agreement SharedLine::hear(Introduction& introduction) {
   const Descriptor handed = introduction.take_handed();
   if (introduction.said()[0] != memory_message || !handed) return Agreement::failed;
-  auto memory = PeerMemory::map(handed, sizeof(SharedArea) + 1, most_area);
+  auto memory = memory::PeerMemory::map(handed, sizeof(SharedArea) + 1, most_area);
   if (!memory) return Agreement::failed;
   theirs_ = std::move(*memory);
   return Agreement::reached;

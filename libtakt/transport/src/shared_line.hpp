@@ -4,8 +4,8 @@
 #include <string>
 
 #include "exchange_line.hpp"
-#include "memory_file.hpp"
 #include "takt/base/error.hpp"
+#include "takt/memory/memory_file.hpp"
 #include "takt/transport/shared_memory.hpp"
 
 namespace takt::transport {
@@ -22,7 +22,7 @@ class SharedLine final : public ExchangeLine {
                                                   const Settings& settings, Instant now);
 
  private:
-  SharedLine(const Ends& ends, OwnMemory memory, const Key& key, const Settings& settings,
+  SharedLine(const Ends& ends, memory::OwnMemory memory, const Key& key, const Settings& settings,
              Instant now);
 
   static Result<SocketAddress> name(const std::string& text);
@@ -36,8 +36,8 @@ class SharedLine final : public ExchangeLine {
   News look(int socket) override;
   bool wake(int socket);
 
-  OwnMemory mine_;
-  PeerMemory theirs_;
+  memory::OwnMemory mine_;
+  memory::PeerMemory theirs_;
 };
 
 }  // namespace takt::transport

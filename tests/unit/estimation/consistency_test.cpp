@@ -15,6 +15,11 @@ namespace takt::estimation {
 namespace {
 
 constexpr int runs = 10'000;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int particle_runs = 1'000;  // a minute with a sanitizer otherwise
+#else
+constexpr int particle_runs = runs;
+#endif
 /// Standard deviations of a normal distribution: one run of the test in a million would be outside,
 /// and seeds are fixed.
 constexpr double deviations = 4.9;
@@ -29,7 +34,8 @@ void expect_chi_square(double sum, double count, double degrees) {
 /// of the innovations (NIS), which are independent of each other if the filter is right. `make`
 /// gets the prior and the number of the run; `step` returns the NIS.
 template <typename MakeFilter, typename Step>
-void expect_consistent(const LinearModel<2, 1, 2>& truth, int steps, MakeFilter make, Step step) {
+void expect_consistent(const LinearModel<2, 1, 2>& truth, int steps, MakeFilter make, Step step,
+                       int count = runs) {
   Draw draw(19);
   const Belief<2> prior{Vector<2>(1, -1), (Matrix<2, 2>() << 2, 0.5, 0.5, 1).finished()};
   Matrix<2, 2> prior_root;
@@ -41,7 +47,7 @@ void expect_consistent(const LinearModel<2, 1, 2>& truth, int steps, MakeFilter 
   const auto noise = [&] { return Vector<2>(draw.normal(), draw.normal()); };
   double errors = 0;
   double innovations = 0;
-  for (int run = 0; run < runs; ++run) {
+  for (int run = 0; run < count; ++run) {
     auto filter = make(prior, run);
     Vector<2> state = prior.state + prior_root * noise();
     for (int number = 0; number < steps; ++number) {
@@ -54,8 +60,8 @@ void expect_consistent(const LinearModel<2, 1, 2>& truth, int steps, MakeFilter 
     const Vector<2> error = filter.belief().state - state;
     errors += error.dot(filter.belief().covariance.inverse() * error);
   }
-  expect_chi_square(errors, runs, 2);
-  expect_chi_square(innovations, runs * steps, 2);
+  expect_chi_square(errors, count, 2);
+  expect_chi_square(innovations, count * steps, 2);
 }
 
 LinearModel<2, 1, 2> system() {
@@ -124,7 +130,7 @@ TEST(Consistency, TheParticleFilterKnowsItsErrors) {
     EXPECT_TRUE(filter.update(input, measurement).ok());
     return innovation.dot(covariance.inverse() * innovation);
   };
-  expect_consistent(model, 8, make, step);
+  expect_consistent(model, 8, make, step, particle_runs);
 }
 
 /// NEES and NIS of one update with y = x² + noise, x having mean 1 and variance 1: their means over

@@ -191,9 +191,12 @@ TEST_F(Shared, OnlyMemoryThatStaysIsLookedAt) {
   EXPECT_TRUE(refused(sparse.get()));
   const Descriptor device(::open("/dev/zero", O_RDWR | O_CLOEXEC));
   EXPECT_TRUE(refused(device.get()));
-  const Descriptor fine = made(4096);
-  ASSERT_EQ(fcntl(fine.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
-  EXPECT_FALSE(refused(fine.get()));
+  const Descriptor empty = made(4096);
+  constexpr int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL;
+  ASSERT_EQ(fcntl(empty.get(), F_ADD_SEALS, all), 0);
+  EXPECT_TRUE(refused(empty.get())) << "its page would be made by whoever reads it";
+  const auto fine = std::move(memory::OwnMemory::make(4096).value());
+  EXPECT_FALSE(refused(fine.descriptor()));
   EXPECT_EQ(line->counts().sessions, 1u);
 }
 
@@ -218,7 +221,8 @@ TEST_F(Shared, APeerThatSaysNonsenseIsLost) {
         area.begun = 1;
       }};
   for (std::size_t i = 0; i < nonsense.size(); ++i) {
-    const OwnMemory memory = std::move(OwnMemory::make(sizeof(SharedArea) + chunk_bytes).value());
+    const memory::OwnMemory memory =
+        std::move(memory::OwnMemory::make(sizeof(SharedArea) + chunk_bytes).value());
     Exchange::clear(memory.bytes());
     Insider insider(stranger(), key);
     run(milliseconds(20), [&] { insider.turn(memory.descriptor()); });
@@ -232,7 +236,8 @@ TEST_F(Shared, APeerThatSaysNonsenseIsLost) {
 }
 
 TEST_F(Shared, AnswersToOtherChunksMeanNothing) {
-  const OwnMemory memory = std::move(OwnMemory::make(sizeof(SharedArea) + chunk_bytes).value());
+  const memory::OwnMemory memory =
+      std::move(memory::OwnMemory::make(sizeof(SharedArea) + chunk_bytes).value());
   Exchange::clear(memory.bytes());
   Insider insider(stranger(), key);
   run(milliseconds(20), [&] { insider.turn(memory.descriptor()); });
@@ -270,7 +275,7 @@ TEST_F(Shared, WhatAPeerFinishedBeforeItsEndHasArrived) {
 }
 
 TEST_F(Shared, OthersCanNeitherWriteNorShrinkAnEndsMemory) {
-  const OwnMemory memory = std::move(OwnMemory::make(4096).value());
+  const memory::OwnMemory memory = std::move(memory::OwnMemory::make(4096).value());
   memory.bytes()[0] = std::byte{1};
   EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memory.descriptor(), 0),
             MAP_FAILED);
