@@ -21,6 +21,7 @@ def simulate(
     text: str,
     source: str,
     options: str,
+    recording: str = "",
     progress: Callable[[int, int], None] | None = None,
 ) -> str: ...
 def replay(

@@ -1,7 +1,8 @@
 """Writes what follows from the descriptions of Takt's documents: `make generate`.
 
 libtakt describes the fields of takt/model; its schema follows from them. The schemas of the other
-documents are written by hand. Python's types, python/takt/document_types.py, follow from all.
+documents are written by hand, but for the names of stages. Python's types,
+python/takt/document_types.py, follow from all. The viewer has the stages from here, too.
 """
 
 from __future__ import annotations
@@ -20,8 +21,19 @@ PYTHON = Path(__file__).parents[1] / "python" / "takt"
 SCHEMAS = PYTHON / "schemas"
 MODEL = SCHEMAS / "model.schema.json"
 TYPES = PYTHON / "document_types.py"
+FLOW = SCHEMAS / "flow.schema.json"
+STAGES = PYTHON.parents[1] / "web" / "src" / "data" / "stages.ts"
 
-DOCUMENTS = ("model", "bounds", "measurement", "simulation", "shaping", "handoff")
+DOCUMENTS = (
+    "model",
+    "bounds",
+    "measurement",
+    "simulation",
+    "shaping",
+    "handoff",
+    "summary",
+    "labels",
+)
 """The documents that Python reads as types."""
 
 RENAMED = {"from": "source", "to": "target"}
@@ -48,7 +60,33 @@ Schema = dict[str, Any]
 def outputs() -> dict[Path, str]:
     """The text of every generated file."""
     model = takt_native.model_schema()
-    return {MODEL: model, TYPES: _formatted(_types({MODEL.name: model}))}
+    return {
+        MODEL: model,
+        TYPES: _formatted(_types({MODEL.name: model})),
+        FLOW: _flow_schema(),
+        STAGES: _stages(),
+    }
+
+
+def _flow_schema() -> str:
+    """The schema of takt/flow with the present names of stages."""
+    schema = json.loads(FLOW.read_text(encoding="utf-8"))
+    names = [name for name, _, _ in takt_native.STAGES]
+    definitions = schema["$defs"]
+    definitions["FlowPart"]["properties"]["stage"]["enum"] = names
+    breakdown = definitions["FlowPath"]["properties"]["breakdown"]
+    breakdown["required"] = names
+    breakdown["properties"] = {name: {"type": "integer"} for name in names}
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _stages() -> str:
+    rows = "".join(f"  ['{kind}', '{words}'],\n" for _, kind, words in takt_native.STAGES)
+    return (
+        "/** Generated from libtakt/flow/include/takt/flow/stages.def by `make generate`. */\n\n"
+        "/** What a latency is spent on: kinds and words, in the order of their numbers. */\n"
+        f"export const STAGES = [\n{rows}] as const;\n"
+    )
 
 
 def _types(generated: dict[str, str]) -> str:

@@ -20,6 +20,7 @@
 #include "takt/budget/change.hpp"
 #include "takt/budget/document.hpp"
 #include "takt/budget/own_executor.hpp"
+#include "takt/budget/priorities.hpp"
 #include "takt/budget/search.hpp"
 #include "takt/budget/sensitivity.hpp"
 #include "takt/linux/admission.hpp"
@@ -33,10 +34,13 @@ namespace {
 std::pair<std::string, std::string> budget(const std::string& text, const std::string& source,
                                            const std::string& analysis, int margin,
                                            const std::vector<int>& cores, double capacity,
-                                           std::optional<std::int64_t> period, bool best_period) {
+                                           std::optional<std::int64_t> period, bool best_period,
+                                           std::optional<std::int64_t> effort) {
   const auto& [model, analysis_options] = AnalysisRequest(text, source, analysis);
   budget::Options options;
   options.analysis = analysis_options;
+  options.effort = effort.value_or(budget::effort_per_callback *
+                                   static_cast<std::int64_t>(model.callbacks.size()));
   options.margin = margin;
   options.cores = {cores, capacity};
   if (period) options.period = Duration{*period};
@@ -81,17 +85,40 @@ std::string own_executors(const std::string& text, const std::string& source,
                          budget::own_executors(request.model, index, request.options));
 }
 
+/// The assignments of all rules, and the model of the one with that name; empty: of the best.
+std::pair<std::string, std::string> assign_priorities(const std::string& text,
+                                                      const std::string& source,
+                                                      const std::string& analysis,
+                                                      const std::string& rule) {
+  const AnalysisRequest request(text, source, analysis);
+  const auto& chains = request.model.chains;
+  if (std::ranges::none_of(chains, [](const auto& chain) { return chain.goal.has_value(); })) {
+    throw InputError(source + ": no chain has a goal for priorities to keep; give one by --goals");
+  }
+  const auto effort =
+      budget::effort_per_callback * static_cast<std::int64_t>(request.model.callbacks.size());
+  const auto found = unwrap(budget::assign_priorities(request.model, request.options, effort));
+  const auto named = std::ranges::find_if(
+      found, [&](const auto& assignment) { return to_string(assignment.rule) == rule; });
+  const auto& chosen = named != found.end() ? *named : budget::best(found);
+  return {budget::to_json(found), model::to_json(chosen.model)};
+}
+
 }  // namespace
 
 void bind_budget(nanobind::module_& module) {
   using namespace nanobind::literals;
+  module.attr("EFFORT_PER_CALLBACK") = budget::effort_per_callback;
   module.def(
       "budget", &budget, "text"_a, "source"_a, "analysis"_a, "margin"_a, "cores"_a, "capacity"_a,
-      "period"_a.none(), "best_period"_a, nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "period"_a.none(), "best_period"_a, "effort"_a.none(),
+      nanobind::call_guard<nanobind::gil_scoped_release>(),
       "The smallest reservations under which the chains of a takt/model document meet their\n"
       "goals with execution times longer by `margin` percent, on processors of the numbers\n"
       "`cores`, each of which grants `capacity`; `period` in ns, None: the model's; or\n"
-      "the best period. Returns a takt/budget document, and the model with the reservations.\n"
+      "the best period. The search ends with what it has after about `effort` steps; None:\n"
+      "EFFORT_PER_CALLBACK for each callback. Returns a takt/budget document, and the model with "
+      "the reservations.\n"
       "Raises InputError.");
   module.def("sensitivity", &sensitivity, "text"_a, "source"_a, "analysis"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
@@ -124,6 +151,14 @@ void bind_budget(nanobind::module_& module) {
       "with the changes are the proposal), and `remedies`, each with `chain`, `by`, `changes` (how "
       "many) and `bound`.\n"
       "Raises InputError.");
+  module.def(
+      "assign_priorities", &assign_priorities, "text"_a, "source"_a, "analysis"_a, "rule"_a,
+      nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "Fixed priorities for a takt/model document's callbacks (takt/budget/priorities.hpp).\n"
+      "Returns a JSON list with `rule`, `guaranteed` and `bounds` of each assignment, and "
+      "the model\n"
+      "with the priorities of `rule`, or of the one that guarantees the most chains. Raises "
+      "InputError.");
   module.def("own_executors", &own_executors, "text"_a, "source"_a, "chain"_a, "analysis"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "The executors of their own for one callback that lower the bound of a chain of a "

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "native.hpp"
+#include "takt/base/json_text.hpp"
 #include "takt/capture/recording.hpp"
 
 namespace nb = nanobind;
@@ -20,14 +21,19 @@ namespace takt::native {
 namespace {
 
 std::string to_json(const capture::Status& status) {
-  return nlohmann::json{{"bytes", status.bytes},
-                        {"failure", status.failure},
-                        {"discarded_events", status.losses.discarded_events},
-                        {"lost_packets", status.losses.lost_packets},
-                        {"malformed_events", status.losses.malformed_events},
-                        {"unrecorded_processes", status.losses.unrecorded_processes},
-                        {"late_processes", status.losses.late_processes}}
-      .dump();
+  auto unrecorded = nlohmann::json::array();
+  for (const capture::Unrecorded& found : status.unrecorded) {
+    unrecorded.push_back({{"pid", found.process}, {"process", found.program}, {"why", found.why}});
+  }
+  return json_text(
+      nlohmann::ordered_json{{"bytes", status.bytes},
+                             {"unrecorded", unrecorded},
+                             {"failure", status.failure},
+                             {"discarded_events", status.losses.discarded_events},
+                             {"lost_packets", status.losses.lost_packets},
+                             {"malformed_events", status.losses.malformed_events},
+                             {"unrecorded_processes", status.losses.unrecorded_processes},
+                             {"late_processes", status.losses.late_processes}});
 }
 
 Result<capture::Tracer> tracer_named(const std::string& name) {
@@ -47,10 +53,18 @@ Result<capture::Tracer> tracer_named(const std::string& name) {
 class Recording {
  public:
   Recording(const std::string& tracer, const std::string& output, std::vector<std::string> events,
-            bool kernel, bool only_started, std::uint64_t snapshot_size)
-      : recording_(unwrap(capture::Recording::start({unwrap(tracer_named(tracer)), output,
-                                                     std::move(events), kernel, only_started,
-                                                     snapshot_size != 0, snapshot_size}))) {}
+            bool kernel, bool only_started, std::uint64_t snapshot_size,
+            std::vector<std::string> include, std::vector<std::string> exclude,
+            std::uint64_t buffer_size)
+      : recording_(unwrap(capture::Recording::start({unwrap(tracer_named(tracer)),
+                                                     output,
+                                                     std::move(events),
+                                                     kernel,
+                                                     only_started,
+                                                     snapshot_size != 0,
+                                                     snapshot_size,
+                                                     {std::move(include), std::move(exclude)},
+                                                     buffer_size}))) {}
 
   [[nodiscard]] std::map<std::string, std::string> environment() const {
     return recording_.environment();
@@ -74,16 +88,21 @@ void bind_capture(nb::module_& module) {
                         "Records into a new directory, which appears when stop() has "
                         "completed the trace. Raises InputError.")
       .def(nb::init<const std::string&, const std::string&, std::vector<std::string>, bool, bool,
+                    std::uint64_t, std::vector<std::string>, std::vector<std::string>,
                     std::uint64_t>(),
            nb::arg("tracer"), nb::arg("output"), nb::arg("events"), nb::arg("kernel"),
-           nb::arg("only_started"), nb::arg("snapshot_size") = 0, released,
+           nb::arg("only_started"), nb::arg("snapshot_size") = 0,
+           nb::arg("include") = std::vector<std::string>(),
+           nb::arg("exclude") = std::vector<std::string>(), nb::arg("buffer_size") = 0, released,
            "Begins to record. only_started: only commands that get environment(), and what they "
            "start. snapshot_size: bytes of memory in which the newest events are kept, to be "
-           "written by snapshot(); 0: everything goes to `output`.")
+           "written by snapshot(); 0: everything goes to `output`. include, exclude: patterns of "
+           "nodes and topics. buffer_size: bytes, 0: as suits the tracer.")
       .def("environment", &Recording::environment,
            "Variables to set for a command that is to be recorded.")
       .def("status", &Recording::status, released,
-           "JSON: bytes, failure (why nothing more is recorded; empty: it is), and what was "
+           "JSON: bytes, unrecorded (after stop(): processes with ROS 2 that are missing), failure "
+           "(why nothing more is recorded; empty: it is), and what was "
            "lost so far by kind.")
       .def("snapshot", &Recording::snapshot, nb::arg("output"), released,
            "Writes what is kept in memory as a trace, and goes on; JSON as of status().")

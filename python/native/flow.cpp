@@ -2,6 +2,7 @@
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <functional>
@@ -10,12 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "declarations.hpp"
 #include "native.hpp"
 #include "progress.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
 #include "takt/flow/flow_document.hpp"
 #include "takt/flow/flows.hpp"
+#include "takt/flow/stages.hpp"
 #include "takt/model/json.hpp"
 #include "traces.hpp"
 
@@ -52,12 +55,14 @@ FlowRequest parse_request(const std::string& text) {
       options.asked = value.get<std::uint64_t>();
     } else if (key == "model" && value.is_string()) {
       request.model = unwrap(model::parse(value.get<std::string>(), "options.model")).model;
+    } else if (key == "links") {
+      options.links = declarations_in(value);
     } else if (key == "joins" && value.is_boolean()) {
       options.joins_of_model = value.get<bool>();
     } else {
       throw InputError(fmt::format(
           "options.{}: not known, or not of its type; from, to, model: strings; instances, parts, "
-          "infer, joins: booleans; asked: a number",
+          "infer, joins: booleans; asked: a number; links: text and source",
           key));
     }
   }
@@ -82,6 +87,11 @@ std::string flow(const std::vector<std::string>& paths, const std::string& optio
 
 void bind_flow(nanobind::module_& module) {
   using namespace nanobind::literals;
+  nanobind::list stages;
+  for (const takt::flow::StageWords& stage : takt::flow::stage_words) {
+    stages.append(nanobind::make_tuple(stage.name, stage.kind, stage.words));
+  }
+  module.attr("STAGES") = nanobind::tuple(stages);
   module.def("flow", &flow, "paths"_a, "options"_a = "{}", "progress"_a = nanobind::none(),
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "The flows of messages in the traces at `paths`, as a takt/flow document. Options\n"

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -35,6 +36,7 @@ class Watch {
     if (goals_text) {
       goals::ParsedGoals parsed = unwrap(goals::parse(*goals_text, goals_source));
       options.goals = std::move(parsed.goals);
+      options.links = unwrap(links::parse_declarations(*goals_text, goals_source));
       warnings_ = std::move(parsed.warnings);
     }
     monitor_ = unwrap(live::Monitor::start(std::move(options)));
@@ -45,7 +47,14 @@ class Watch {
   }
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   void poll() { monitor_->poll(); }
-  bool refresh() { return monitor_->refresh(); }
+  /// Where a bound is above its goal, what was seen long ago does not count: a surge that is over.
+  bool refresh() {
+    const auto& chains = monitor_->bounds().chains;
+    if (!std::ranges::all_of(chains, [](const auto& c) { return c.met().value_or(true); })) {
+      monitor_->forget();
+    }
+    return monitor_->refresh();
+  }
   [[nodiscard]] std::uint64_t structure() const { return monitor_->structure(); }
   [[nodiscard]] std::string document() const { return monitor_->to_json(); }
   [[nodiscard]] std::string model() const { return model::to_json(monitor_->model()); }

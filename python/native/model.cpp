@@ -12,7 +12,9 @@
 
 #include "native.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/names.hpp"
 #include "takt/model/parse_document.hpp"
+#include "takt/yaml/read_yaml.hpp"
 
 namespace takt::native {
 
@@ -32,6 +34,15 @@ std::optional<std::string> document_format(const std::string& text, const std::s
   return format->get<std::string>();
 }
 
+/// The format that a YAML document says it has; none if it says none, or is no YAML.
+std::optional<std::string> yaml_format(const std::string& text) {
+  const auto document = yaml::read_yaml(text, "a document");
+  if (!document || !document->is_object()) return std::nullopt;
+  const auto format = document->find("format");
+  if (format == document->end() || !format->is_string()) return std::nullopt;
+  return format->get<std::string>();
+}
+
 }  // namespace
 
 void bind_model(nanobind::module_& module) {
@@ -40,6 +51,16 @@ void bind_model(nanobind::module_& module) {
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "The format that a JSON document says it has, e.g. \"takt/bounds\"; None if it says "
              "none.\nRaises InputError if it is no JSON.");
+  module.def(
+      "yaml_format", &yaml_format, "text"_a, nanobind::call_guard<nanobind::gil_scoped_release>(),
+      "The format that a YAML document says it has; None if it says none, is no YAML or has\n"
+      "more than 1 MiB.");
+  nanobind::dict goal_kinds;
+  for (const std::string_view name : model::list_names<model::GoalKind>()) {
+    const std::string_view words = model::meaning(*model::from_string<model::GoalKind>(name));
+    goal_kinds[nanobind::str(name.data(), name.size())] = nanobind::str(words.data(), words.size());
+  }
+  module.attr("GOAL_KINDS") = goal_kinds;
   module.def("model_schema", &model::schema, "The JSON Schema of takt/model documents.");
   module.def("parse_model", &parse_model, "text"_a, "source"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),

@@ -11,8 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "declarations.hpp"
 #include "native.hpp"
 #include "progress.hpp"
+#include "takt/events/archived_files.hpp"
+#include "takt/execution/active_phase.hpp"
 #include "takt/execution/document.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
@@ -38,6 +41,32 @@ std::string info(const std::vector<std::string>& paths,
   ProgressGate gate(progress);
   const auto pass = execution::run(*source, interpreter, std::ref(gate));
   return execution::to_json(*source, interpreter.database(), pass, summarizer.summary());
+}
+
+std::string active_phase(const std::vector<std::string>& paths,
+                         const std::optional<PythonProgress>& progress) {
+  const auto source = open_traces(paths, true);
+  execution::ActivePhase active;
+  execution::Interpreter interpreter(source->threads());
+  interpreter.add(active);
+  ProgressGate gate(progress);
+  const auto pass = execution::run(*source, interpreter, std::ref(gate));
+  return active.to_json(*source, interpreter.database(), pass);
+}
+
+std::vector<nb::bytes> archived_files(const std::string& path, const std::string& name,
+                                      std::size_t depth, std::size_t most, std::size_t size) {
+  std::vector<nb::bytes> contents;
+  for (const std::string& content :
+       events::archived_files(path, name, depth, most, size, check_signals)) {
+    contents.emplace_back(content.data(), content.size());
+  }
+  return contents;
+}
+
+void unpack(const std::string& path, const std::string& directory) {
+  unwrap(
+      events::unpack_archive(path, directory, events::OpenOptions().unpack_limit, check_signals));
 }
 
 struct ModelOptions {
@@ -92,12 +121,14 @@ ModelOptions parse_options(const std::string& text) {
     } else if (key == "timer_phases") {
       if (!value.is_boolean()) throw InputError("options.timer_phases: must be true or false");
       options.observing.timer_phases = value.get<bool>();
+    } else if (key == "links") {
+      options.model.links = declarations_in(value);
     } else if (key == "aging") {
       options.observing.aging = parse_aging(value);
     } else {
       throw InputError(fmt::format(
           "options.{}: not known; one of name, chains_from, supplies_from, phases, timer_phases, "
-          "aging",
+          "aging, links",
           key));
     }
   }
@@ -139,6 +170,14 @@ void bind_trace(nb::module_& module) {
       "info", &info, "paths"_a, "progress"_a = nb::none(), released,
       "What is in the traces at `paths`, as a takt/info document. `progress(done, total)` is\n"
       "told how far reading has come; total 0: not known. Raises InputError.");
+  module.def("archived_files", &archived_files, "path"_a, "name"_a, "depth"_a, "most"_a, "size"_a,
+             "The contents of the files of this name in an archive, at most `depth` folders deep,\n"
+             "`most` in number and of `size` bytes; what cannot be read is not there.");
+  module.def("unpack", &unpack, "path"_a, "directory"_a,
+             "Unpacks an archive of recordings into an existing folder. Raises InputError.");
+  module.def("active_phase", &active_phase, "paths"_a, "progress"_a = nb::none(), released,
+             "Allocations and page faults after start-up, as a takt/active_phase document. Raises\n"
+             "InputError.");
   module.def("synthesize", &synthesize, "paths"_a, "options"_a = "{}", "progress"_a = nb::none(),
              released,
              "The timing model of what the traces show, as a takt/model document. Options (JSON):\n"

@@ -12,16 +12,22 @@
 
 namespace takt::native {
 
-/// The traces at `paths` as one source. Throws InputError; Ctrl-C ends the unpacking of archives.
-inline std::unique_ptr<events::EventStream> open_traces(const std::vector<std::string>& paths) {
+/// Lets Ctrl-C end what takes long.
+inline void check_signals() {
+  const nanobind::gil_scoped_acquire gil;
+  if (PyErr_CheckSignals() != 0) {
+    throw nanobind::python_error();
+  }
+}
+
+/// The traces at `paths` as one source, perhaps with the events that Takt does not know. Throws
+/// InputError; Ctrl-C ends the unpacking of archives.
+inline std::unique_ptr<events::EventStream> open_traces(const std::vector<std::string>& paths,
+                                                        bool foreign = false) {
   const std::vector<std::filesystem::path> names(paths.begin(), paths.end());
   events::OpenOptions options;
-  options.waiting = [] {
-    const nanobind::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) {
-      throw nanobind::python_error();
-    }
-  };
+  options.foreign = foreign;
+  options.waiting = check_signals;
   return unwrap(events::open(names, options));
 }
 

@@ -161,7 +161,8 @@ void bind_viewer(nb::module_& module) {
           "chain"_a, "from_"_a, "to"_a, "incomplete"_a, "limit"_a, released)
       .def("instance", &Document::instance, "number"_a, released)
       .def("area", &Document::area, "from_"_a, "to"_a, "tracks"_a, released)
-      .def("neighbour", &Document::neighbour, "callback"_a, "time"_a, "direction"_a, released);
+      .def("neighbour", &Document::neighbour, "callback"_a, "time"_a, "direction"_a, released)
+      .def("series", &Document::series, "callback"_a, "bins"_a, released);
 }
 
 }  // namespace takt::native

@@ -22,7 +22,13 @@ import click
 from click import BadParameter
 from click.exceptions import Exit
 
+from takt import times
+
 __all__ = ["Argument", "BadParameter", "Exit", "ExplainedArgument", "Option", "command"]
+
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+UNITS = {"SECONDS": 1_000_000_000}
+"""Nanoseconds of a number alone, where an option's value is such a time."""
 
 
 class _Declared:
@@ -72,6 +78,7 @@ def command(name: str, function: Callable[..., None], epilog: str) -> click.Comm
         params=[each.as_click() for each in parameters],
         help=inspect.getdoc(function),
         epilog=epilog,
+        context_settings=SETTINGS,
     )
 
 
@@ -90,13 +97,14 @@ class _Parameter:
     def as_click(self) -> click.Parameter:
         declared = self._declared
         required = self._default is inspect.Parameter.empty
-        default = None if required else self._default
         common: dict[str, Any] = {
             "required": required,
-            "default": default.value if isinstance(default, Enum) else default,
             "metavar": declared.metavar,
             "type": self._type(),
         }
+        if not required:  # else click takes the default for a value that was given
+            default = self._default
+            common["default"] = default.value if isinstance(default, Enum) else default
         if declared.callback is not None:
             common["callback"] = lambda _context, _parameter, value: declared.callback(value)
         if isinstance(declared, Argument):
@@ -130,8 +138,10 @@ class _Parameter:
             return click.Choice([each.value for each in self._kind])
         if self._kind is int:
             return click.IntRange(declared.min, declared.max) if limited else click.INT
+        if declared.metavar in UNITS:
+            return times.Span(UNITS[declared.metavar], declared.min, declared.max)
         if self._kind is float:
-            return click.FloatRange(declared.min, declared.max) if limited else click.FLOAT
+            return times.Finite(declared.min, declared.max)
         if self._kind is Path:
             return click.Path(path_type=Path)
         return click.BOOL if self._kind is bool else click.STRING

@@ -1,9 +1,9 @@
 """What a bound rests on, and what a recording says about it.
 
-A bound holds as long as the supply of every executor is delivered, no callback runs longer or is
-activated more densely than its curves say, no executor runs ready callbacks in another order than
-the model gives it, no message travels longer than its edge says, and the recording itself is
-complete. Each function here holds one of these against a measurement.
+A bound holds as long as the supply of every executor is delivered, no callback runs longer,
+suspends itself longer or is activated more densely than its curves say, no executor runs ready
+callbacks in another order than the model gives it, no message travels longer than its edge says,
+and the recording itself is complete. Each function here holds one of these against a measurement.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from takt import losses
 from takt.documents import (
@@ -23,6 +24,7 @@ from takt.documents import (
     Measurement,
     Model,
     ObservedThread,
+    ProcessorWait,
 )
 from takt.formatting import count, duration
 from takt.names import executor_labels, label
@@ -43,6 +45,7 @@ class Subject(Enum):
 
     SUPPLY = "supply"
     EXECUTION_TIME = "execution time"
+    SUSPENSION = "suspension"
     ACTIVATION = "activation"
     ORDER = "order"
     DELAY = "delay"
@@ -58,9 +61,9 @@ class Finding:
     text: str
     executor: str | None
     """The executor whose bounds rest on it; None: all."""
-    sampled: tuple[str, str] | None = None
-    """The edge that it is about, if its target samples it: such an edge activates nothing, so it
-    matters to chains along it alone.
+    edge: tuple[str, str] | None = None
+    """The edge that it is about, if it matters to chains along that alone: what its target samples
+    activates nothing.
     """
 
 
@@ -78,6 +81,7 @@ def examine(
     return [
         *_supplies(model, measurement, cores),
         *_execution_times(model, measurement),
+        *_suspensions(model, measurement),
         *_activations(model, measurement),
         *_sources(model, measurement),
         *_senders(model, measurement),
@@ -88,6 +92,8 @@ def examine(
         *_links(model),
         *_losses(measurement),
         *_unnamed_work(model),
+        *of_filters(model),
+        *of_full_queues(model, bounds),
     ]
 
 
@@ -96,6 +102,8 @@ def checked(measurement: Measurement) -> set[Subject]:
     subjects = {Subject.SUPPLY, Subject.RECORDING}
     if measurement.callbacks:
         subjects.add(Subject.EXECUTION_TIME)
+    if any(callback.suspension for callback in measurement.callbacks):
+        subjects.add(Subject.SUSPENSION)
     if any(callback.min_distance for callback in measurement.callbacks):
         subjects.add(Subject.ACTIVATION)
     if measurement.windows:
@@ -105,45 +113,106 @@ def checked(measurement: Measurement) -> set[Subject]:
     return subjects
 
 
-def of_chain(model: Model, chain: Chain, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings about what the bound of a chain rests on."""
-    executors = influencing(model, chain.callbacks)
-    along = set(itertools.pairwise(chain.callbacks))
-    return tuple(
-        finding
-        for finding in findings
-        if (finding.executor is None or finding.executor in executors)
-        and (finding.sampled is None or finding.sampled in along)
-    )
-
-
-def influencing(model: Model, callbacks: tuple[str, ...]) -> set[str]:
-    """Executors on which the bounds of a chain of `callbacks` depend: their own, and, transitively,
-    those whose callbacks activate a callback of one that they depend on, or send messages over a
-    link that such messages or those of the chain take. A callback that samples its edges is not
-    activated by them.
+class Influences:
+    """On which executors the bounds of a model's chains depend. Building it
+    takes time linear in the model; a chain then takes time linear in what it depends on.
     """
-    executor_of = {callback.id: callback.executor for callback in model.callbacks}
-    activated = executor_of.keys() - _sampling(model)
-    along = set(itertools.pairwise(callbacks))
-    executors = {executor_of[callback] for callback in callbacks if callback in executor_of}
-    links: set[str] = set()
-    edges = [edge for edge in model.edges if edge.source in executor_of]
-    found = 0
-    while found < len(executors) + len(links):
-        found = len(executors) + len(links)
-        for edge in edges:
-            activates = edge.target in activated and executor_of[edge.target] in executors
-            if activates or edge.link in links:
-                executors.add(executor_of[edge.source])
-            if edge.link and (activates or (edge.source, edge.target) in along):
-                links.add(edge.link)
-    return executors
+
+    def __init__(self, model: Model) -> None:
+        self._executor_of = {callback.id: callback.executor for callback in model.callbacks}
+        sampling = _sampling(model)
+        self._link_of: dict[tuple[str, str], set[str]] = {}
+        # An executor or a link depends on those whose callbacks send to it. Their names may be the
+        # same, so links have a place of their own.
+        self._before: dict[_Part, set[_Part]] = {}
+        for edge in model.edges:
+            if edge.source not in self._executor_of:
+                continue
+            source = _Part(self._executor_of[edge.source])
+            activates = edge.target in self._executor_of and edge.target not in sampling
+            target = _Part(self._executor_of[edge.target]) if activates else None
+            if edge.link:
+                link = _Part(edge.link, is_link=True)
+                self._before.setdefault(link, set()).add(source)
+                self._link_of.setdefault((edge.source, edge.target), set()).add(edge.link)
+                if target:
+                    self._before.setdefault(target, set()).add(link)
+            if target:
+                self._before.setdefault(target, set()).add(source)
+
+    def on(self, callbacks: tuple[str, ...]) -> set[str]:
+        """The executors that a chain of `callbacks` depends on: their own, and, transitively,
+        those whose callbacks activate a callback of one that they depend on, or send messages over
+        a link that such messages or those of the chain take. A callback that samples its edges is
+        not activated by them.
+        """
+        found = {_Part(self._executor_of[one]) for one in callbacks if one in self._executor_of}
+        for step in itertools.pairwise(callbacks):
+            found |= {_Part(link, is_link=True) for link in self._link_of.get(step, ())}
+        open_ends = list(found)
+        while open_ends:
+            new = self._before.get(open_ends.pop(), set()) - found
+            found |= new
+            open_ends.extend(new)
+        return {part.name for part in found if not part.is_link}
+
+    def of_chain(self, chain: Chain, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """The findings about what the bound of a chain rests on."""
+        findings = tuple(findings)
+        if not findings:
+            return ()
+        executors = self.on(chain.callbacks)
+        along = set(itertools.pairwise(chain.callbacks))
+        return tuple(
+            finding
+            for finding in findings
+            if (finding.executor is None or finding.executor in executors)
+            and (finding.edge is None or finding.edge in along)
+        )
+
+
+class _Part(NamedTuple):
+    """An executor or a link."""
+
+    name: str
+    is_link: bool = False
 
 
 def _sampling(model: Model) -> set[str]:
     """Callbacks that read what edges bring when they run, rather than run for it."""
     return {c.id for c in model.callbacks if c.kind in ("timer", "event_source")}
+
+
+def of_filters(model: Model) -> Iterator[Finding]:
+    """Inputs of message_filters, as the model's provenance names them. A bound begins with the
+    message that completes a set, so it leaves out what others wait there.
+    """
+    callbacks = {callback.id: callback for callback in model.callbacks}
+    completed_by = {join.callback: join.completed_by for join in model.joins if join.completed_by}
+    listed = model.provenance.get("filters")
+    for entry in listed if isinstance(listed, list) else []:
+        target = callbacks.get(entry.get("callback", "")) if isinstance(entry, dict) else None
+        for source in {
+            edge.source: None for edge in model.edges if target and edge.target == target.id
+        }:
+            if target is None or source not in callbacks:
+                continue
+            name = label(target)
+            if source not in completed_by.get(target.id, (source,)):
+                standing = Standing.VIOLATED
+                text = (
+                    f"messages wait for no others at {name}: those of {label(callbacks[source])} "
+                    "always waited for those of another input, which the bound leaves out"
+                )
+            elif not entry.get("last_is_of_set"):
+                standing = Standing.UNSECURED
+                text = (
+                    f"{name} is assumed to use the message that completes a set; "
+                    "message_filters' ApproximateTime in C++ may use an older one, which waited"
+                )
+            else:
+                continue
+            yield Finding(Subject.DELAY, standing, text, target.executor, (source, target.id))
 
 
 def _unnamed_work(model: Model) -> Iterator[Finding]:
@@ -166,12 +235,13 @@ def _unnamed_work(model: Model) -> Iterator[Finding]:
 
 def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iterator[Finding]:
     observed = {thread.id: thread for thread in measurement.executors}
+    waits = {wait.executor: wait for wait in measurement.processor_waits}
     names = executor_labels(model)
     served = _globally_served(list(measurement.executors), cores)
     for executor in model.executors:
         if executor.kind == "event_source":
             continue
-        lacking = _unsecured_supply(executor, observed.get(executor.id))
+        lacking = _unsecured_supply(executor, observed.get(executor.id), waits.get(executor.id))
         if lacking is None and executor.supply.kind == "reservation" and not served:
             lacking = (
                 "was granted its reservation, but the reservations together are more than global "
@@ -182,13 +252,17 @@ def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iter
             yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id)
 
 
-def _unsecured_supply(executor: Executor, thread: ObservedThread | None) -> str | None:
+def _unsecured_supply(
+    executor: Executor, thread: ObservedThread | None, wait: ProcessorWait | None
+) -> str | None:
     """Why the executor's supply is not known to be delivered; None if it is reserved for it."""
     supply = executor.supply
-    if supply.kind == "dedicated":
-        return "is assumed to have a processor to itself, which nothing guaranteed"
-    if supply.kind == "slots":
-        return "is assumed to have a processor to itself in its slots, which nothing guaranteed"
+    if supply.kind in ("dedicated", "slots"):
+        where = " in its slots" if supply.kind == "slots" else ""
+        seen = f": it was ready and had none for {_without_processor(wait)}" if wait else ""
+        return f"is assumed to have a processor to itself{where}, which nothing guaranteed{seen}"
+    if supply.kind == "fixed_priority":
+        return _unsecured_priority(supply.priority or 0, thread)
     budget, period = supply.budget or 0, supply.period or 0
     deadline = supply.deadline or period
     assumed = f"is assumed to get {duration(budget)} every {duration(period)}"
@@ -201,6 +275,27 @@ def _unsecured_supply(executor: Executor, thread: ObservedThread | None) -> str 
             f"{assumed}, but its reservation was {duration(thread.runtime)} every "
             f"{duration(thread.period)} within {duration(thread.deadline)}"
         )
+    return None
+
+
+def _without_processor(wait: ProcessorWait) -> str:
+    """How long an executor waited for a processor, and for whom."""
+    if wait.while_ran.startswith("swapper"):  # the kernel's idle threads
+        ran = ", while nobody ran there: the host of a virtual machine, or a processor that slept"
+    else:
+        ran = f", while {wait.while_ran} ran there" if wait.while_ran else ""
+    return f"up to {duration(wait.longest)}{ran}"
+
+
+def _unsecured_priority(priority: int, thread: ObservedThread | None) -> str | None:
+    """Why a thread may not have had its fixed priority; None if it was recorded with it."""
+    assumed = f"is assumed to run at the fixed priority {priority}"
+    if thread is None:
+        return f"{assumed}; the recording does not say at which it ran"
+    if thread.policy != "fifo":
+        return f"{assumed}, but did not (policy {thread.policy})"
+    if thread.priority != priority:
+        return f"{assumed}, but ran at {thread.priority}"
     return None
 
 
@@ -245,6 +340,39 @@ def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding
         else:
             standing, text = Standing.VIOLATED, f"callback {label(callback)} ran for {longer}"
         yield Finding(Subject.EXECUTION_TIME, standing, text, callback.executor)
+
+
+def _suspensions(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    """Callbacks that slept, or waited for something, longer or more often than the model says."""
+    measured = {callback.id: callback for callback in measurement.callbacks}
+    for callback in model.callbacks:
+        seen = measured[callback.id].suspension if callback.id in measured else None
+        if seen is None or seen.max is None:
+            continue
+        known = callback.suspension
+        longest = known.curve[0] if known and known.curve else 0
+        times = known.times if known else 0
+        if seen.max <= longest and seen.times <= times:
+            continue
+        assumed = (
+            f"at most {count(times, 'time')} for {duration(longest)}" if known else "not at all"
+        )
+        yield Finding(
+            Subject.SUSPENSION,
+            Standing.VIOLATED,
+            f"callbacks do not suspend themselves longer than seen: {label(callback)} was "
+            f"suspended for up to {duration(seen.max)} (up to {count(seen.times, 'time')} in one "
+            f"run), {assumed} by the model",
+            callback.executor,
+        )
+    if measurement.provenance.get("suspension") in ("unknown", "mixed"):
+        yield Finding(
+            Subject.SUSPENSION,
+            Standing.UNSECURED,
+            "callbacks are assumed not to suspend themselves beyond what the model says; the "
+            "recording does not tell suspension from preemption",
+            None,
+        )
 
 
 def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
@@ -358,6 +486,21 @@ def _queueing_joins(model: Model, bounds: Bounds) -> Iterator[Finding]:
             )
 
 
+def of_full_queues(model: Model, bounds: Bounds) -> Iterator[Finding]:
+    """Callbacks that may lose messages: their bounds are of those that are not lost."""
+    for callback in model.callbacks:
+        if callback.id not in bounds.full_queues:
+            continue
+        text = (
+            f"messages to {label(callback)} may be lost, as its queue of {callback.queue_depth} "
+            "may be full: the bound is of those that are not"
+        )
+        edges: list[tuple[str, str] | None]
+        edges = [(e.source, e.target) for e in model.edges if e.target == callback.id]
+        for edge in edges or [None]:
+            yield Finding(Subject.ACTIVATION, Standing.UNSECURED, text, callback.executor, edge)
+
+
 def shortest_span(activation: Activation, n: int) -> int:
     """δ(n): the shortest span, in nanoseconds, that holds n ≥ 1 consecutive activations.
 
@@ -409,7 +552,7 @@ def _delays(model: Model, bounds: Bounds, measurement: Measurement) -> Iterator[
                 f"a message from {label(source)} to {label(target)} took {duration(longest)}, "
                 f"longer than the {duration(limit)} of the model",
                 target.executor,
-                sampled=(source.id, target.id) if target.id in sampling else None,
+                edge=(source.id, target.id) if target.id in sampling else None,
             )
 
 
@@ -425,13 +568,30 @@ def _links(model: Model) -> Iterator[Finding]:
                 Standing.UNSECURED,
                 f"{text}, which nothing guaranteed",
                 executor_of[edge.target],
-                sampled=(edge.source, edge.target) if edge.target in sampling else None,
+                edge=(edge.source, edge.target) if edge.target in sampling else None,
             )
             found[finding] = None
     yield from found
 
 
 def _losses(measurement: Measurement) -> Iterator[Finding]:
+    if missing := measurement.losses.get("unrecorded_processes"):
+        yield Finding(
+            Subject.RECORDING,
+            Standing.UNSECURED,
+            f"{count(missing, 'process', 'processes')} with ROS 2 "
+            f"{'was' if missing == 1 else 'were'} not recorded, so what they do is not in the "
+            "model",
+            None,
+        )
+    if left_out := measurement.losses.get("left_out_callbacks"):
+        yield Finding(
+            Subject.RECORDING,
+            Standing.UNSECURED,
+            f"{count(left_out, 'callback')} were left out of the recording by --include or "
+            "--exclude, so the time that they take is not in the model",
+            None,
+        )
     if lost := losses.in_words(measurement.losses):
         yield Finding(
             Subject.RECORDING,

@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from takt import runtime
@@ -45,8 +46,12 @@ def make_key(path: str) -> None:
         raise UserError(f"{path}: is there already; a key is not overwritten") from error
     except OSError as error:
         raise UserError(f"{path}: cannot be written: {error.strerror}") from error
-    with os.fdopen(key, "w", encoding="ascii") as file:
-        file.write(secrets.token_hex(KEY_BYTES) + "\n")
+    try:
+        with os.fdopen(key, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(KEY_BYTES) + "\n")
+    except OSError as error:
+        Path(path).unlink()  # made above: an empty key would be respected for ever
+        raise UserError(f"{path}: cannot be written: {error.strerror}") from error
 
 
 def run(request: Request, say: Callable[[str], None]) -> Json:

@@ -38,9 +38,31 @@ _OUTPUT_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBAD
 HELP = "See, bound and explain the end-to-end latency of a ROS 2 system."
 EPILOG = (
     "Begin with 'takt demo', or with your own robot: 'takt record', then 'takt latency'. "
-    "'takt COMMAND --help' explains a command, docs/glossary.md the words. Exit status: 0 done, 1 "
+    "'takt help COMMAND' explains a command, docs/glossary.md the words. Exit status: 0 done, 1 "
     "the answer is no (a goal is missed, a check failed), 2 bad usage or bad input."
 )
+
+GROUPS = {
+    "See": [
+        "demo",
+        "record",
+        "snapshot",
+        "info",
+        "flow",
+        "latency",
+        "watch",
+        "report",
+        "serve",
+        "export",
+    ],
+    "Bound": ["model", "analyze", "budget"],
+    "Compare": ["compare", "fleet", "summarize", "diff"],
+    "Control": ["manage", "status", "shape", "apply", "share", "bridge", "handoff"],
+    "Run": ["plan", "run"],
+    "Tools": ["doctor", "help", "man", "completion"],
+    "For experiments": ["simulate", "generate", "graph", "experiment"],
+}
+"""Commands by what they are for, in the order in which people meet them. Each is in one."""
 
 
 def commands() -> dict[str, str]:
@@ -63,6 +85,20 @@ class _Unloaded(click.Command):
         return load(str(self.name)).make_context(info_name, *args, **kwargs)
 
 
+class _Group(click.Group):
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, str(self.commands[name].help)) for name in names])
+
+
+def check_name(name: str) -> None:
+    """click.UsageError if there is no such command, as if it had been called."""
+    group = command_group()
+    with click.Context(group, info_name="takt") as context:
+        group.resolve_command(context, [name])
+
+
 def examples(name: str) -> str:
     """The examples of a command, a line each."""
     text: str = importlib.import_module(f"takt.commands.{name}").EXAMPLES
@@ -78,7 +114,7 @@ def load(name: str) -> click.Command:
 
 
 def command_group() -> click.Group:
-    return click.Group(
+    return _Group(
         "takt",
         {name: _Unloaded(name, help=summary) for name, summary in commands().items()},
         invoke_without_command=True,
@@ -87,6 +123,7 @@ def command_group() -> click.Group:
         params=[click.Option(["--version"], is_flag=True, help="Print the version.")],
         help=HELP,
         epilog=EPILOG,
+        context_settings=arguments.SETTINGS,
     )
 
 

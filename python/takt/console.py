@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from takt.formatting import printable, printable_json
+
 Progress = Callable[[int, int], None]
 """Called with how much is done and how much there is in all, in any unit; 0 in all: not known."""
 
@@ -36,14 +38,17 @@ def replace_closed_streams() -> None:
 
 
 def say(message: str) -> None:
-    """A message to the person at the terminal, who may have sent standard output elsewhere."""
-    print((_ERASED if sys.stderr.isatty() else "") + message, file=sys.stderr, flush=True)
+    """A message to the person at the terminal, who may have sent standard output elsewhere. Names
+    in it may be anybody's.
+    """
+    text = (_ERASED if sys.stderr.isatty() else "") + printable(message)
+    print(text, file=sys.stderr, flush=True)
 
 
 def print_json(document: dict[str, Any] | str) -> None:
     """The one JSON document of a command called with --json; a string is taken as JSON already."""
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    sys.stdout.write(printable_json(text.rstrip("\n")) + "\n")
 
 
 @contextmanager
@@ -62,7 +67,8 @@ def moving_line(text: str) -> Iterator[Callable[[str], None]]:
         for frame in itertools.cycle("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"):
             if ended.wait(0.1):
                 return
-            sys.stderr.write(f"{_ERASED}{frame} {text}"[: columns + len(_ERASED) - 1])
+            shown = f"{frame} {printable(text)}"[: columns - 1]
+            sys.stderr.write(_ERASED + shown)
             sys.stderr.flush()
 
     drawing = threading.Thread(target=draw, daemon=True)

@@ -113,5 +113,6 @@ def _figures(chain: Json) -> dict[str, str]:
         key: measured.get(key) for key in ("p50", "p99", "max", "worst")
     }
     values = {f"{key} (ms)": f"{time / 1e6:.3f}" for key, time in times.items() if time is not None}
-    promises = {f"promises {word}": str(chain["promises"][word]) for word in ("kept", "broken")}
+    words = {"kept": "promises kept", "broken": "promises broken", "by_host": "held up by the host"}
+    promises = {said: str(chain["promises"][word]) for word, said in words.items()}
     return values | {"missed": str(measured.get("missed", 0))} | promises

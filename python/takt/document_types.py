@@ -31,6 +31,7 @@ __all__ = [
     "InputBox",
     "Instance",
     "Join",
+    "Labels",
     "LatencyStatistics",
     "LinearEstimator",
     "Link",
@@ -38,6 +39,7 @@ __all__ = [
     "MeasuredCallback",
     "MeasuredChain",
     "MeasuredEdge",
+    "MeasuredSuspension",
     "Measurement",
     "Model",
     "NonlinearEstimator",
@@ -47,6 +49,7 @@ __all__ = [
     "OvershootOutcome",
     "Plant",
     "PlantJacobians",
+    "ProcessorWait",
     "Region",
     "Regions",
     "Segment",
@@ -65,13 +68,26 @@ __all__ = [
     "Slot",
     "Start",
     "Statistics",
+    "Summary",
+    "SummaryBound",
+    "SummaryBounds",
+    "SummaryCallback",
+    "SummaryChain",
+    "SummaryDurations",
+    "SummaryExecutor",
+    "SummaryInput",
+    "SummaryLink",
+    "SummaryPart",
+    "SummaryProvenance",
     "Supply",
+    "Suspension",
     "Table",
     "TableSlot",
     "Term",
     "Unexplored",
     "ValueFile",
     "Way",
+    "WorstInstance",
 ]
 
 
@@ -87,7 +103,7 @@ class Slot(Document):
 class Supply(Document):
     """The processor time of each of an executor's threads."""
 
-    kind: Literal["dedicated", "reservation", "slots"] = "dedicated"
+    kind: Literal["dedicated", "reservation", "slots", "fixed_priority"] = "dedicated"
     budget: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Time supplied in every period."""
     period: Annotated[int, Between(1, 1000000000000000)] | None = None
@@ -98,6 +114,14 @@ class Supply(Document):
     """How often the slots repeat."""
     slots: tuple[Slot, ...] = ()
     """The slots."""
+    priority: Annotated[int, Between(1, 99)] | None = None
+    """Of SCHED_FIFO; larger is more urgent."""
+    withheld: Annotated[int, Between(0, 1000000000000000)] = 0
+    """The kernel gives at most so much of every withheld_period to others, as
+    sched_rt_runtime_us and fair_server say; the same for all such threads of a cpu.
+    """
+    withheld_period: Annotated[int, Between(1, 1000000000000000)] = 1000000000
+    """How often the kernel may withhold that."""
 
 
 class TableSlot(Document):
@@ -177,6 +201,19 @@ class ExecutionTime(Document):
     """
 
 
+class Suspension(Document):
+    """How instances of a callback suspend themselves: they sleep, or wait for an answer, a lock
+    or a device. They occupy the executor meanwhile and use no processor time.
+    """
+
+    curve: tuple[Annotated[int, Between(0, 1000000000000000)], ...] = ()
+    """SU(1), SU(2), …: longest total time for which that many consecutive instances are
+    suspended. Monotone and sub-additive.
+    """
+    times: Annotated[int, Between(1, 1000000)] = 1
+    """How often one instance suspends itself at most."""
+
+
 class Activation(Document):
     """How often a callback is activated."""
 
@@ -219,6 +256,8 @@ class Callback(Document):
     """
     execution_time: ExecutionTime = ExecutionTime()
     """How long its instances run."""
+    suspension: Suspension | None = None
+    """How its instances suspend themselves; null: they do not."""
     activation: Activation | None = None
     """Activations of its own, in addition to those that its edges cause. Timers and event
     sources need one; null: messages alone activate it.
@@ -260,7 +299,18 @@ class Edge(Document):
     topic: str | None = None
     """The topic of the messages; null: the receiver's."""
     delay: Annotated[int, Between(0, 1000000000000000)] = 0
-    """Longest time from publication to activation, beside the link if there is one."""
+    """Longest time until the receiver is activated after the sender's instance has ended, or
+    after the publication if that is later; beside the link if there is one.
+    """
+    travel: Annotated[int, Between(0, 1000000000000000)] | None = None
+    """Longest time from publication to activation, where it is longer than `delay` because the
+    sender goes on after it has published. Measured response times begin so long after the
+    publication; no bound depends on it. null: `delay`.
+    """
+    transport: Literal["shared_memory"] | None = None
+    """How its messages go: shared_memory, as takt share has it; null: by the middleware, or over
+    the link. No bound depends on it: it says whose delay `delay` is.
+    """
     link: str | None = None
     """The link that its messages take to another host; null: none. Edges of one topic from one
     callback over one link are one message there.
@@ -313,8 +363,17 @@ class Chain(Document):
     """Its callbacks in order."""
     goal: Annotated[int, Between(1, 1000000000000000)] | None = None
     """Latency that it should have at most."""
+    kind: Literal["latency", "reaction", "age"] = "latency"
+    """Which time the goal is about. latency: from the activation of the first callback to the
+    end that it leads to; reaction: from any input to the first end that is based on it or on
+    a newer one; age: at each end, the age of the input on which it is based.
+    """
     rank: Annotated[int, Between(-9223372036854775808, 9223372036854775807)] | None = None
     """1 is degraded last."""
+    end_topic: str | None = None
+    """The topic with whose publication by the last callback measured latencies end; null: with
+    the completion of the last callback, as bounds always do.
+    """
 
 
 class Model(Document):
@@ -400,6 +459,8 @@ class ChainBound(Document):
     bound: Annotated[int, Between(0, 9223372036854775807)] | None = None
     """Activation of the first callback to completion of the last."""
     goal: Annotated[int, Between(0, 9223372036854775807)] | None = None
+    kind: Literal["latency", "reaction", "age"] = "latency"
+    """Which time bound and goal are about."""
     met: bool | None = None
     """null: there is no goal."""
     reaction_time: Annotated[int, Between(0, 9223372036854775807)] | None = None
@@ -492,6 +553,10 @@ class Bounds(Document):
     """Callbacks that join the newest messages, and at which messages may wait as no bound counts
     them: what depends on them has no guarantee.
     """
+    full_queues: tuple[str, ...] = ()
+    """Callbacks whose queues may be full when a message comes: some are lost, and bounds are of
+    those that are not.
+    """
     callbacks: tuple[CallbackBound, ...] = ()
     chains: tuple[ChainBound, ...] = ()
     links: tuple[LinkBound, ...] = ()
@@ -522,6 +587,13 @@ class ObservedThread(Document):
     cpu: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] = -1
 
 
+class MeasuredSuspension(Statistics):
+    """How long instances of a callback suspended themselves."""
+
+    times: Annotated[int, Between(0, 9223372036854775807)]
+    """The most suspensions of one instance."""
+
+
 class MeasuredCallback(Document):
     """What is known of a callback's instances."""
 
@@ -529,11 +601,24 @@ class MeasuredCallback(Document):
     count: Annotated[int, Between(0, 9223372036854775807)]
     bound_relevant: bool | None = None
     execution_time: Statistics = Statistics()
+    suspension: MeasuredSuspension | None = None
+    """How its instances suspended themselves; null: nothing recorded tells suspension from
+    preemption.
+    """
     response_time: Statistics = Statistics()
     min_distance: tuple[Annotated[int, Between(0, 9223372036854775807)], ...] = ()
     """Element n - 1: the shortest span of n consecutive activations of its own, which no edge of
     the model brings, or a longer one where it is not known better.
     """
+
+
+class WorstInstance(Document):
+    """The longest instance of a chain."""
+
+    instance: Annotated[int, Between(0, 9223372036854775807)]
+    """Its number, which takt flow --why takes."""
+    begin: Annotated[int, Between(-9223372036854775807, 9223372036854775807)]
+    """When it began, since the beginning of the recording."""
 
 
 class MeasuredChain(Statistics):
@@ -545,6 +630,7 @@ class MeasuredChain(Statistics):
     count: Annotated[int, Between(0, 9223372036854775807)]
     incomplete: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Instances of the first callback that led to no completion of the chain."""
+    worst: WorstInstance | None = None
 
 
 class Way(Document):
@@ -565,8 +651,24 @@ class MeasuredEdge(Document):
     source: Annotated[str, Key("from")]
     target: Annotated[str, Key("to")]
     count: Annotated[int, Between(0, 9223372036854775807)]
+    by_shared_memory: Annotated[int, Between(0, 9223372036854775807)] = 0
+    """Messages that came through shared memory (takt share)."""
     delay: Statistics = Statistics()
     way: Way | None = None
+
+
+class ProcessorWait(Document):
+    """An executor with a thread that was ready to run and had no processor, by the scheduler's
+    events.
+    """
+
+    executor: str
+    longest: Annotated[int, Between(1, 9223372036854775807)]
+    """The longest time without a processor, in nanoseconds."""
+    while_ran: str
+    """The thread that ran when it began, as the kernel names it; swapper is none. Empty if that
+    is not known.
+    """
 
 
 class ObservedWindows(Document):
@@ -604,6 +706,7 @@ class Measurement(Document):
     chains: tuple[MeasuredChain, ...] = ()
     edges: tuple[MeasuredEdge, ...] = ()
     windows: tuple[ObservedWindows, ...] = ()
+    processor_waits: tuple[ProcessorWait, ...] = ()
     timeline: tuple[Instance, ...] = ()
 
 
@@ -627,6 +730,8 @@ class SimulatedChain(Statistics):
     count: Annotated[int, Between(0, 9223372036854775807)]
     standard_deviation: float | None = None
     goal: Annotated[int, Between(0, 9223372036854775807)] | None = None
+    kind: Literal["latency", "reaction", "age"] = "latency"
+    """Which time these figures and the goal are about."""
 
 
 class SimulatedHop(Statistics):
@@ -800,6 +905,14 @@ class ShapedChain(Document):
     unseen: float = 0
     """The share of executions that may be longer than the longest of the profile, with 95 %
     confidence.
+    """
+    bound: Annotated[int, Between(0, 9223372036854775807)] | None = None
+    """The bound of the latency, if the last slot waits for it: no execution takes longer,
+    wherever reservations place their budgets.
+    """
+    presumes: str | None = None
+    """What the plan presumes of the supply of executors, in words; null: nothing beyond the
+    model.
     """
     gate: ShapedGate
     after: LatencyStatistics
@@ -1120,3 +1233,153 @@ class Handoff(Document):
     """How the regions were found: methods, figures, what people want to see. Nothing at run time
     depends on it.
     """
+
+
+class SummaryInput(Document):
+    """A recording that the summary was made of."""
+
+    path: str
+    bytes: Annotated[int, Between(0, 9223372036854775807)] | None = None
+    fingerprint: str
+    """Recordings with equal ones are the same."""
+
+
+class SummaryProvenance(Document):
+    """Where the summary came from."""
+
+    takt: str | None = None
+    host: str | None = None
+    created: str | None = None
+    inputs: tuple[SummaryInput, ...] = ()
+
+
+class SummaryDurations(Document):
+    """A histogram. Bucket k has the values above g^(k-1) and up to g^k, g = 1.01/0.99; 2
+    g^k/(g+1) stands for it.
+    """
+
+    zeros: Annotated[int, Between(0, 9223372036854775807)]
+    """Values of 0 and below."""
+    total: Annotated[int, Between(0, 9223372036854775807)]
+    """The sum of all values, exact."""
+    max: Annotated[int, Between(0, 9223372036854775807)]
+    buckets: tuple[Annotated[int, Between(-9223372036854775807, 9223372036854775807)], ...] = ()
+    counts: tuple[Annotated[int, Between(0, 9223372036854775807)], ...] = ()
+
+
+class SummaryPart(Document):
+    """A part of a chain's latency, summed over each instance that has it."""
+
+    step: Annotated[int, Between(0, 9223372036854775807)]
+    callback: str | None = None
+    kind: str
+    duration: SummaryDurations
+    behind: dict[str, Annotated[int, Between(0, 9223372036854775807)]] = EMPTY
+    """Of the waiting, the time behind each callback."""
+
+
+class SummaryChain(Document):
+    """A chain, with its complete instances."""
+
+    id: str
+    callbacks: tuple[str, ...] = ()
+    """Its path, by which it is found in other recordings."""
+    latency: SummaryDurations
+    incomplete: Annotated[int, Between(0, 9223372036854775807)]
+    parts: tuple[SummaryPart, ...] = ()
+
+
+class SummaryCallback(Document):
+    """A callback, with how long each run took."""
+
+    id: str
+    name: str
+    node: str | None = None
+    kind: str
+    topic: str | None = None
+    executor: str | None = None
+    duration: SummaryDurations
+
+
+class SummaryExecutor(Document):
+    """An executor, and how busy it was."""
+
+    id: str
+    kind: str
+    threads: Annotated[int, Between(0, 9223372036854775807)]
+    nodes: tuple[str, ...] = ()
+    """Those of its callbacks, by which it is found in other recordings."""
+    callbacks: tuple[str, ...] = ()
+    busy: Annotated[int, Between(0, 9223372036854775807)]
+    """How long its callbacks ran, added up."""
+
+
+class SummaryLink(Document):
+    """Messages of a topic to a callback, from sending to taking."""
+
+    topic: str
+    target: Annotated[str, Key("to")]
+    latency: SummaryDurations
+    topic_deliveries: Annotated[int, Between(0, 9223372036854775807)]
+    topic_lost: Annotated[int, Between(0, 9223372036854775807)]
+
+
+class SummaryBound(Document):
+    """A bound; null where there is none."""
+
+    id: str
+    bound: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+
+
+class SummaryBounds(Document):
+    """The bounds of the recording's own model."""
+
+    analysis: str
+    callbacks: tuple[SummaryBound, ...] = ()
+    chains: tuple[SummaryBound, ...] = ()
+
+
+class Summary(Document):
+    """What a recording comes down to, for comparisons with others. Times are integers in
+    nanoseconds.
+    """
+
+    format: Literal["takt/summary"]
+    version: Literal[1]
+    relative_error: float
+    """How far at most a value is from the one that stands for its bucket, as a share: 0.01."""
+    provenance: SummaryProvenance = SummaryProvenance()
+    labels: dict[str, str] = EMPTY
+    """Those that no two recordings of it give different values."""
+    machines: tuple[dict[str, Any], ...] = ()
+    """The labels of each labelled recording (takt/labels), with its host, boot, kernel,
+    distribution of ROS 2 and versions of packages.
+    """
+    begin: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+    """Time of the first event since the epoch."""
+    duration: Annotated[int, Between(0, 9223372036854775807)]
+    events: Annotated[int, Between(0, 9223372036854775807)]
+    losses: dict[str, Annotated[int, Between(0, 9223372036854775807)]] = EMPTY
+    """What the recording is known to lack: counts that are not 0."""
+    warnings: tuple[str, ...] = ()
+    chains: tuple[SummaryChain, ...] = ()
+    callbacks: tuple[SummaryCallback, ...] = ()
+    executors: tuple[SummaryExecutor, ...] = ()
+    links: tuple[SummaryLink, ...] = ()
+    bounds: SummaryBounds
+
+
+class Labels(Document):
+    """The labels of a recording, and the machine that it was made on."""
+
+    format: Literal["takt/labels"]
+    version: Literal[1]
+    labels: dict[str, str] = EMPTY
+    host: str | None = None
+    boot: str | None = None
+    """The boot that it was made in: the kernel's random number for it (boot_id)."""
+    kernel: str | None = None
+    ros: str | None = None
+    """The distribution of ROS 2."""
+    packages: dict[str, str] = EMPTY
+    """The version of each ROS package."""

@@ -42,6 +42,8 @@ def parse(kind: type[AnyDocument], text: str, source: str) -> AnyDocument:
         return kind.read(json.loads(text))
     except (FieldError, ValueError) as error:
         raise UserError(f"{source}: {error}") from error
+    except RecursionError as error:
+        raise UserError(f"{source}: nested too deeply; is it a document?") from error
 
 
 def parse_model(text: str, source: str) -> tuple[Model, list[str]]:

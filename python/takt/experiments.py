@@ -10,12 +10,16 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from takt import loopback
 from takt.errors import UserError
+
+RATIO = "×"
+"""The unit of a quotient of two like figures: what it says is how far it is from 1."""
 
 ROOT = Path(__file__).parents[2] / "experiments"
 
@@ -36,14 +40,45 @@ class Row:
     """What ours must be near, or the limit that it must keep, by another way than the document:
     computed from printed parameters, exact, or a bound.
     """
+    meaning: float | str | None = None
+    """What published words mean as a figure or a limit, so that ours can be held against it: the
+    figure without aging for "as without", "> 0" for "some". takt.reproduction reads it.
+    """
+    cannot: str = ""
+    """Why ours cannot be measured here, if it cannot, such as for want of hardware."""
+    figure: str = ""
+    """The figure of the document, as in its list, beside which `samples` or `spans` are drawn."""
+    samples: tuple[float, ...] = ()
+    """What ours was found from, one by one in `unit`, to be drawn as a distribution: `drawn`."""
+    spans: tuple[tuple[str, float, float], ...] = ()
+    """A schedule to be drawn: who ran, from when to when, in `unit`."""
 
     def __post_init__(self) -> None:
-        """ValueError if a published figure has no place, or a place no published figure."""
+        """ValueError if a published figure has no place or a place no published figure, or if
+        nothing is drawn for a figure or something for none.
+        """
         if (self.published is None) != (not self.place):
             raise ValueError(f"{self.what}: a published figure and its place belong together")
+        if bool(self.figure) != bool(self.samples or self.spans):
+            raise ValueError(f"{self.what}: a figure and what is drawn for it belong together")
+        if self.meaning is not None and not isinstance(self.published, str):
+            raise ValueError(f"{self.what}: only published words have another meaning")
 
 
 Rows = list[Row]
+
+
+def drawn(values: Iterable[float]) -> tuple[float, ...]:
+    """Values for `Row.samples`: in order, at most QUANTILES of many, the extremes among them."""
+    ordered = sorted(values)
+    if len(ordered) <= QUANTILES:
+        return tuple(ordered)
+    last = len(ordered) - 1
+    return tuple(ordered[round(n * last / (QUANTILES - 1))] for n in range(QUANTILES))
+
+
+QUANTILES = 201
+"""With a point at each half per cent, nobody sees a step in a curve."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +94,24 @@ class Experiment:
 
     def run(self, full: bool = False) -> Rows:
         """Runs the experiment; `full`: as published. UserError if it has no shorter form."""
+        run = self._function()
+        if not full:
+            return run()
+        if not _has_full(run):
+            raise UserError(f"{self.name} is always run in full; leave out --full")
+        return run(full=True)
+
+    @property
+    def has_full(self) -> bool:
+        """Whether it also has a longer form, as published."""
+        return _has_full(self._function())
+
+    def _function(self) -> Callable[..., Rows]:
+        run: Callable[..., Rows] = self.module().run
+        return run
+
+    def module(self) -> ModuleType:
+        """Its run.py, for experiments that run the same models in another way."""
         name = f"takt_experiment_{self.name.replace('-', '_')}"
         # Loaded as a package, so that run.py may import files beside it.
         spec = importlib.util.spec_from_file_location(
@@ -69,12 +122,11 @@ class Experiment:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
-        run: Callable[..., Rows] = module.run
-        if not full:
-            return run()
-        if "full" not in inspect.signature(run).parameters:
-            raise UserError(f"{self.name} is always run in full; leave out --full")
-        return run(full=True)
+        return module
+
+
+def _has_full(run: Callable[..., Rows]) -> bool:
+    return "full" in inspect.signature(run).parameters
 
 
 def all_experiments() -> list[Experiment]:

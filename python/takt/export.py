@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import takt_native
-from takt import console, files, losses, recording, trace
+from takt import console, files, foreign, losses, recording, trace
 
 Json = dict[str, Any]
 
 INFO = "info.json"
 OBJECTS = "objects"
 HAPPENED = "happened"
+WRITTEN = "written"
+"""In the document that _tables returns: how many events are in the tables."""
 
 
 def perfetto(traces: list[str], output: str) -> Json:
@@ -40,14 +42,19 @@ def csv(traces: list[str], output: str) -> Json:
 
 
 def left_out(info: Json) -> list[str]:
-    """A line on the events that exports leave out, if there are any."""
-    import takt_export
-
-    known = set(takt_export.event_names())
-    unknown = {name: count for name, count in info["by_name"].items() if name not in known}
-    if not unknown:
+    """A line on the events that the export left out, if there are any."""
+    missing = info["events"] - written(info)
+    if not missing:
         return []
-    return [f"{sum(unknown.values())} events are not of ROS 2, left out: {', '.join(unknown)}"]
+    others = (name for name in info["by_name"] if not foreign.is_known(name))
+    return [f"{missing} events are not of ROS 2, left out: {', '.join(others)}"]
+
+
+def written(info: Json) -> int:
+    """How many events of the recording are in the export."""
+    if WRITTEN in info:
+        return int(info[WRITTEN])
+    return sum(number for name, number in info["by_name"].items() if foreign.is_known(name))
 
 
 class _TableFile(Protocol):
@@ -74,6 +81,7 @@ def _tables(
     ]
     info: Json = {}
     tables: dict[str, _TableFile] = {}
+    rows_written = 0
     with (
         console.progress("Exporting the events") as progress,
         files.replacement_folder(output) as folder,
@@ -82,6 +90,7 @@ def _tables(
             if name not in tables:
                 tables[name] = new_file(folder / (_file_name(name) + suffix), batch.schema)
             tables[name].write(batch)
+            rows_written += batch.num_rows
         if failure is not None:
             if any(callback["count"] for callback in info["callbacks"]):
                 raise failure
@@ -103,7 +112,7 @@ def _tables(
         for table in tables.values():
             table.close(info)
         (folder / INFO).write_text(json.dumps(info, ensure_ascii=False), encoding="utf-8")
-    return info
+    return {**info, WRITTEN: rows_written}
 
 
 def _happened(traces: list[str]) -> tuple[dict[str, Any], takt_native.InputError | None]:
@@ -169,10 +178,29 @@ class _CsvFile:
         self._writer = csv.CSVWriter(path, _without_lists(schema.empty_table()).schema)
 
     def write(self, table: Any) -> None:
-        self._writer.write(_without_lists(table))
+        self._writer.write(_with_harmless_texts(_without_lists(table)))
 
     def close(self, info: Json) -> None:
         self._writer.close()
+
+
+def _with_harmless_texts(table: Any) -> Any:
+    """Texts without characters that a terminal obeys or hides, and, where a spreadsheet would take
+    one for a formula, with an apostrophe in front, as spreadsheets mark texts.
+    """
+    from pyarrow import compute, types
+
+    for i, field in enumerate(table.schema):
+        texts = table.column(i)
+        if types.is_dictionary(field.type):
+            texts = texts.cast(field.type.value_type)
+        if types.is_string(texts.type) or types.is_large_string(texts.type):
+            texts = compute.replace_substring_regex(
+                texts, r"[\p{C}\p{Zl}\p{Zp}]", "\N{REPLACEMENT CHARACTER}"
+            )
+            texts = compute.replace_substring_regex(texts, r"^([=+\-@])", r"'\1")
+            table = table.set_column(i, field.name, texts.cast(field.type))
+    return table
 
 
 def _without_lists(table: Any) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from takt.errors import UserError
+from takt.formatting import printable
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 """Bytes. No document of ours comes near this; a larger file was named by mistake."""
@@ -157,12 +158,27 @@ def replacement_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_text(path: str, text: str) -> None:
-    """Writes a file whole or not at all; "-" is standard output."""
+    """Writes a file whole or not at all; "-" is standard output, a terminal of which gets nothing
+    that it would obey or hide.
+    """
     if path == STANDARD_STREAM:
-        sys.stdout.write(text)
+        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
         return
     with replacement(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+class _TriedError(Exception):
+    """Ends an attempt to write."""
+
+
+def check_output(path: str) -> None:
+    """Before something that takes long: UserError if write_text() could not write there. Makes the
+    folder, as write_text() does, and changes no file.
+    """
+    if path != STANDARD_STREAM:
+        with contextlib.suppress(_TriedError), replacement(path):
+            raise _TriedError
 
 
 def _umask() -> int:

@@ -9,23 +9,11 @@ from typing import Any, NamedTuple
 
 from takt.documents import Model
 from takt.formatting import NONE, count, duration, grouped
+from takt.parts import STAGES
 from takt.tables import cell
 from takt.terminal import Table
 
 Json = dict[str, Any]
-
-STAGES = {
-    "running": "running",
-    "preempted": "preempted",
-    "blocked": "blocked",
-    "waiting_in_executor": "waiting in the executor",
-    "waiting_for_timer": "waiting for the timer",
-    "waiting_for_input": "waiting for the other input",
-    "sending": "being sent",
-    "in_transport": "in transport",
-    "waiting_for_reservation": "waiting for the reservation",
-}
-"""The stages of a breakdown, in words."""
 
 RUNS = ("running", "preempted", "blocked", "waiting_for_reservation")
 """The stages within a run of the callback that a part names."""
@@ -38,37 +26,53 @@ MOST_CHAINS = 1000
 
 
 def table(flows: list[Json]) -> Table:
-    """Latencies and what their means consist of, the worst first. With several pairs of ends it
-    shows the worst path of each pair, with a single pair every path.
+    """Latencies and what their means consist of, the worst first: of every chain, or of every path
+    between two ends. With several pairs of ends it shows the worst path of each pair.
     """
     of_pair = _by_ends(flows)
     alone = len(of_pair) == 1
     shown = Table()
-    for column in ("By way of",) if alone and len(flows) > 1 else ("From", "To"):
+    chains = all("chain" in flow for flow in flows)
+    by_way = alone and len(flows) > 1
+    for column in ("Chain",) if chains else ("By way of",) if by_way else ("From", "To"):
         shown.add_column(column)
     for column in ("Messages", "Min", "p50", "p99", "Max", "Worst"):
         shown.add_column(column, right=True)
     shown.add_column("Of the mean")
-    rows = flows if alone else [paths[0] for paths in of_pair.values()]
+    rows = flows if alone or chains else [paths[0] for paths in of_pair.values()]
     for flow in rows[:MOST_SHOWN]:
         others = len(of_pair[flow["from"], flow["to"]]) - 1
+        left_out = flow["left_out"]
         ends = [
-            flow["from"],
-            flow["to"] + (f" (and {count(others, 'other way')})" if others else ""),
+            flow["from"] + (" (before: left out)" if left_out["before"] else ""),
+            flow["to"]
+            + (f" (and {count(others, 'other way')})" if others else "")
+            + (" (after: left out)" if left_out["after"] else ""),
         ]
         shown.add_row(
-            *map(cell, [ways(flow)] if alone and len(flows) > 1 else ends),
+            *map(cell, [flow["chain"]] if chains else [ways(flow)] if by_way else ends),
             grouped(flow["count"]),
-            *(duration(flow[figure]) for figure in ("min", "p50", "p99", "max")),
+            *(_figure(flow, name) for name in ("min", "p50", "p99", "max")),
             str(flow["worst"][0]["instance"]) if flow["worst"] else NONE,
             shares(flow),
         )
     return shown
 
 
+def _figure(flow: Json, name: str) -> str:
+    """A latency, or from which to which it is where it is not known which messages joins used."""
+    least = duration(flow[name])
+    if not flow["uncertain"]:
+        return least
+    if flow["at_most"] is None:
+        return f"≥ {least}"
+    most = duration(flow["at_most"][name])
+    return least if most == least else f"{least} to {most}"
+
+
 def names(flows: list[Json]) -> list[str]:
-    """What to call each flow: its ends and, if other flows have the same ends, the nodes on its way
-    that not all of them pass. Numbers distinguish what is still alike.
+    """What to call each flow: its chain, or its ends and, if other flows have the same ends, the
+    nodes on its way that not all of them pass. Numbers distinguish what is still alike.
     """
     shared = {
         ends: set[str].intersection(*(set(_nodes(path)) for path in paths))
@@ -80,6 +84,7 @@ def names(flows: list[Json]) -> list[str]:
         common = shared[flow["from"], flow["to"]]
         via = ", ".join(node for node in _nodes(flow) if node not in common)
         name = f"{flow['from']} → {flow['to']}" + (f" via {via}" if via else "")
+        name = flow.get("chain", name)
         told[name] += 1
         found.append(name if told[name] == 1 else f"{name} #{told[name]}")
     return found
@@ -147,6 +152,9 @@ def ways(flow: Json) -> str:
     return " → ".join(node for node, _ in itertools.groupby(_nodes(flow)))
 
 
+NO_CHAIN = "no instance of a chain was followed to its end in this recording"
+
+
 def nothing(source: str | None, sink: str | None) -> str:
     """The sentence that no flow leads from one name to the other."""
     ends = [f" {word} {name}" for word, name in (("from", source), ("to", sink)) if name]
@@ -165,25 +173,27 @@ def story(flow: Json, instance: Json) -> Iterator[str]:
     """What happened to one message, a line each; the first names the cause."""
     yield cause(flow, instance)
     yield ""
-    yield f"{ways(flow)}, sink instance {instance['instance']}:"
+    number = f"{'' if 'chain' in flow else 'sink '}instance {instance['instance']}"
+    yield f"{ways(flow)}, {number}, from {_begin(flow)}:"
     now = 0
     for part, what, detail in _told(flow, instance):
         words = f"{what} {detail}".rstrip()
         yield f"  {duration(now):>8}  {duration(part['duration']):>8}  {words}"
         now += part["duration"]
-    yield f"  {duration(now):>8}  {_name(flow['path'][-1])} begins"
+    yield f"  {duration(now):>8}  {_until(flow)}"
 
 
 def cause(flow: Json, instance: Json) -> str:
     """What took most of an instance's time, in a sentence, and the detail with the largest share
-    of it: behind which callback it waited, say.
+    of it: behind which callback it waited, say. Flows and chains begin and end differently, so it
+    says that.
     """
-    whole = duration(instance["latency"])
+    whole = f"the {duration(instance['latency'])} from {_begin(flow)} until {_until(flow)}"
     times: dict[str, Counter[str]] = defaultdict(Counter)
     for part, what, detail in _told(flow, instance):
         times[what][detail] += part["duration"]
     if not times:
-        return f"{flow['to']} was reached after {whole}."
+        return f"{flow['to']} was reached after {duration(instance['latency'])}."
     what, details = max(times.items(), key=lambda entry: entry[1].total())
     detail, longest = details.most_common(1)[0]
     if detail:
@@ -235,8 +245,35 @@ def _words(part: Json, reader: str, receiver: str) -> tuple[str, str]:
             return f"the message to {receiver} was being sent", ""
         case "in_transport":
             return f"the message to {receiver} was in transport", ""
+        case "in_shared_memory":
+            return f"the message to {receiver} was in shared memory", ""
         case _:
             return f"{callback or receiver} had used up its reservation", other
+
+
+def measures(flows: list[Json]) -> str:
+    """A line for people: from when until when latencies are."""
+    if all("chain" in flow for flow in flows):
+        return "as takt latency: from the activation of the first callback to the end of the chain"
+    return "from the call of publish to the start of the last callback; --goals: as takt latency"
+
+
+BEGINS = {
+    "publication": "the publication by {}",
+    "start": "the start of {}",
+    "activation": "the activation of {}",
+    "input": "an input of {}",
+}
+UNTIL = {"start": "{} begins", "publication": "{} publishes", "completion": "{} completes"}
+"""From when until when a latency is, by `measured` of a flow."""
+
+
+def _begin(flow: Json) -> str:
+    return BEGINS[flow["measured"]["from"]].format(_name(flow["path"][0]))
+
+
+def _until(flow: Json) -> str:
+    return UNTIL[flow["measured"]["until"]].format(_name(flow["path"][-1]))
 
 
 def _by_ends(flows: list[Json]) -> dict[tuple[str, str], list[Json]]:

@@ -29,6 +29,7 @@ KINDS = {
 STAGES = {
     "waiting_in_executor": "interference",
     "in_transport": "delay",
+    "in_shared_memory": "delay",
     "sending": "delay",
     "waiting_for_timer": "sampling",
     "waiting_for_input": "input",

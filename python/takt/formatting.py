@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 NONE = "–"
@@ -19,6 +20,12 @@ def duration(nanoseconds: float | None) -> str:
     rounded = float(f"{abs(nanoseconds):.3g}")
     size, unit = next((unit for unit in _UNITS if rounded >= unit[0]), _UNITS[-1])
     return f"{significant(nanoseconds / size)} {unit}"
+
+
+def goal_of(goal: int | None, kind: str = "latency") -> str:
+    """A goal with the time that it is about, unless that is a latency: "100 ms age"."""
+    about = "" if goal is None or kind == "latency" else f" {kind}"
+    return duration(goal) + about
 
 
 def significant(value: float) -> str:
@@ -40,9 +47,12 @@ def grouped(number: int) -> str:
     return f"{number:,}".replace(",", "\u202f")
 
 
-def megabytes(size: int) -> str:
-    """A number of bytes, "2.1 MB"."""
-    return f"{size / 1e6:.1f} MB"
+def data_size(number: int) -> str:
+    """A number of bytes, "2.1 MB", "13 kB", "999 bytes"."""
+    if number < 1000:
+        return count(number, "byte")
+    # Chosen after rounding: never "1000 kB".
+    return f"{number / 1e3:.0f} kB" if number < 999_500 else f"{number / 1e6:.1f} MB"
 
 
 def frequency(period: int) -> str:
@@ -57,6 +67,15 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c == "\n" or _is_visible(c) else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def printable_json(text: str) -> str:
+    """JSON of the same meaning with all characters escaped that `printable` would replace, so that
+    a terminal may show it. Only strings of JSON can hold such characters, but for spaces.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\r\t" or _is_visible(c) else json.dumps(c).strip('"') for c in text)
 
 
 def _is_visible(character: str) -> bool:

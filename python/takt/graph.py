@@ -17,7 +17,7 @@ from takt.documents import Callback, Chain, Edge, Join, Model
 from takt.errors import UserError
 from takt.formatting import duration, printable
 from takt.names import executor_labels
-from takt.report.graph import rate, short
+from takt.report.graph import edge_label, rate, short
 
 LAYOUT_SECONDS = 120
 
@@ -123,7 +123,7 @@ class Drawing:
         target = self._readers.get((edge.target, edge.source), f"node{self._position[edge.target]}")
         target = self._served.get(edge.target, {}).get(edge.source, target)
         sampled = self.model.callbacks[self._position[edge.target]].kind in SHAPES
-        label = short(edge.topic) if edge.topic else ""
+        label = edge_label(edge)
         if edge.confidence is not None:
             label = f"{edge.confidence} % sure"
         step = (edge.source, edge.target)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import takt_native
-from takt import console, documents, files, pipeline
+from takt import console, documents, files, pipeline, processors, times
 from takt.arguments import Argument, BadParameter, Option
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
@@ -42,8 +42,9 @@ def period(text: str) -> int | None:
     """The period of reservations in ns; None: the best. Raises BadParameter."""
     if text == BEST_PERIOD:
         return None
+    value = times.nanoseconds(text)
     try:
-        milliseconds = float(text)
+        milliseconds = float(text) if value is None else value / 1e6
     except ValueError:
         milliseconds = math.nan
     if not 0.1 <= milliseconds <= 10_000:
@@ -52,6 +53,17 @@ def period(text: str) -> int | None:
             param_hint="--period",
         )
     return round(milliseconds * 1e6)
+
+
+def why_period_is_short(period: int | None) -> str | None:
+    """Why no bound holds with reservations of this period (ns) here; none: it is long enough."""
+    tick = processors.tick()
+    if period is None or period >= tick:
+        return None
+    return (
+        f"this kernel enforces budgets at its ticks, every {tick / 1e6:g} ms: with a period of "
+        f"{period / 1e6:g} ms, reservations may get their time that much later than bounds say"
+    )
 
 
 def cores(text: str) -> list[int]:
@@ -98,11 +110,13 @@ WhatIf = Annotated[
     Option(
         "--what-if",
         metavar="CHANGES",
-        help="Change the model before, with commas between: executor=KIND, "
-        "executor(EXECUTOR)=KIND, order=ORDER, budget(EXECUTOR)=3ms, priority(CALLBACK)=7, "
+        help="Change the model before, with commas between: time(CALLBACK or NODE)=3ms, "
+        "reserve(EXECUTOR or NODE)=3ms/5ms, move(CALLBACK or NODE)=EXECUTOR or NODE, "
         "split(CALLBACK or NODE): an executor of its own, on another processor; "
-        "execution_time(CALLBACK or EXECUTOR)=66%, period(CALLBACK)=12ms, delay=2ms: no message "
-        "takes longer; goal(CHAIN)=90ms.",
+        "executor(EXECUTOR)=KIND, order(EXECUTOR)=ORDER, both also for all: executor=KIND; "
+        "budget(EXECUTOR)=3ms, priority(CALLBACK)=7, execution_time(CALLBACK or NODE)=66%, "
+        "suspension(CALLBACK or NODE)=0%, period(CALLBACK)=12ms, delay=2ms: no message takes "
+        "longer; goal(CHAIN)=90ms.",
     ),
 ]
 
@@ -117,6 +131,29 @@ class ModelText(NamedTuple):
     def parsed(self) -> Model:
         """The model with its defaults filled in; warnings are said. UserError if it is none."""
         return pipeline.read_model(self.text, self.source)
+
+
+class GoalsFile(NamedTuple):
+    """A goals file, which may also say what links there are within nodes."""
+
+    text: str
+    source: str
+    """How messages call it."""
+
+    @property
+    def links(self) -> dict[str, str]:
+        """The option of takt_native for what it says of links."""
+        return {"text": self.text, "source": self.source}
+
+    @property
+    def tolerance(self) -> float | None:
+        """By how many percent a time may grow; None: it does not say. Raises InputError."""
+        return takt_native.goals_tolerance(self.text, self.source)
+
+
+def goals_file(path: str) -> GoalsFile:
+    """Reads it, once: it may be a pipe."""
+    return GoalsFile(files.read_document(path), files.source_name(path))
 
 
 @dataclass
@@ -168,13 +205,14 @@ def model(paths: Sequence[str], goals: str | None = None) -> ModelText:
     """The given model, or the model made from the traces, with the chains of `goals` if a file is
     named. UserError if several are given.
     """
+    read = goals_file(goals) if goals is not None else None
     if any(is_document(path) for path in paths):
         if len(paths) > 1:
             raise UserError(f"{paths[1]}: give one model, or traces alone")
         found = ModelText(files.read_document(paths[0]), files.source_name(paths[0]))
     else:
-        found = _synthesized(paths)
-    return with_goals(found, goals)
+        found = _synthesized(paths, read)
+    return with_goals(found, read)
 
 
 @contextmanager
@@ -207,15 +245,13 @@ def options_from(path: str | None, names: Iterable[str]) -> Iterator[None]:
         raise
 
 
-def with_goals(model: ModelText, goals: str | None) -> ModelText:
+def with_goals(model: ModelText, goals: GoalsFile | None) -> ModelText:
     """The model with the chains of a goals file in place of its own; None: as it is. Raises
     takt_native.InputError.
     """
     if goals is None:
         return model
-    text, warnings = takt_native.apply_goals(
-        model.text, model.source, files.read_document(goals), files.source_name(goals)
-    )
+    text, warnings = takt_native.apply_goals(model.text, model.source, *goals)
     for warning in warnings:
         console.say(f"takt: warning: {warning}")
     return ModelText(text, model.source)
@@ -236,7 +272,8 @@ def model_of(given: Given, goals: str | None = None) -> ModelText:
     """
     if given.model is None and not given.traces:
         raise UserError("no model: add the takt/model document, or a trace")
-    found = with_goals(given.model or _synthesized(given.traces), goals)
+    read = goals_file(goals) if goals is not None else None
+    found = with_goals(given.model or _synthesized(given.traces, read), read)
     # A model that is made of traces depends on where they are.
     if given.model is not None and given.bounds is not None:
         _check_origin(given.bounds, found)
@@ -296,8 +333,9 @@ def _check_origin(bounds: Bounds, model: ModelText) -> None:
         )
 
 
-def _synthesized(traces: Sequence[str]) -> ModelText:
-    made = pipeline.synthesize(traces, {"name": title(traces)})
+def _synthesized(traces: Sequence[str], goals: GoalsFile | None = None) -> ModelText:
+    links = {"links": goals.links} if goals is not None else {}
+    made = pipeline.synthesize(traces, {"name": title(traces), **links})
     return ModelText(json.dumps(made), "the model of the traces")
 
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import takt
-from takt import files, losses, recording
-from takt.errors import UserError
+from takt import files, libraries, losses, recording
+from takt.parts import PARTS
 
 Json = dict[str, Any]
 
@@ -40,7 +40,7 @@ _LATENCY = {
         "parts_ms": {
             "type": "object",
             "description": "what the latency went into; they add up to it",
-            "properties": dict.fromkeys(recording.PARTS, _NUMBER),
+            "properties": dict.fromkeys(PARTS, _NUMBER),
         },
     },
 }
@@ -135,24 +135,20 @@ def topics(chains: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _library() -> Any:
-    try:
-        from mcap.writer import Writer
-    except ModuleNotFoundError as error:
-        raise UserError("mcap is not installed; pip install 'takt-ros[mcap,tables]'") from error
-    return Writer
+    return libraries.optional("mcap.writer", "mcap,tables").Writer
 
 
 def _instances(tables: Mapping[str, Any]) -> Iterator[Json]:
     """The instances of chains, each with its end and the sums of its parts."""
     parts: dict[int, dict[str, int]] = {}
     for part in tables["parts"].select(["flow", "kind", "duration"]).to_pylist():
-        sums = parts.setdefault(part["flow"], dict.fromkeys(recording.PARTS, 0))
+        sums = parts.setdefault(part["flow"], dict.fromkeys(PARTS, 0))
         sums[part["kind"]] += part["duration"]
     for flow in tables["flows"].to_pylist():
         yield {
             **flow,
             "end": flow["start"] + flow["latency"],
-            "parts": parts.get(flow["flow"], dict.fromkeys(recording.PARTS, 0)),
+            "parts": parts.get(flow["flow"], dict.fromkeys(PARTS, 0)),
         }
 
 

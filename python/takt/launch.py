@@ -32,7 +32,7 @@ from launch.utilities.type_utils import normalize_typed_substitution, perform_ty
 
 import takt_native
 from takt.errors import UserError
-from takt.formatting import megabytes
+from takt.formatting import data_size
 from takt.recorder import DEFAULT_EVENTS, Running, lost, preloaded, traced
 
 
@@ -131,4 +131,4 @@ class Record(Action):
             self._log.error(str(error))
             return
         say = self._log.warning if any(status.losses.values()) else self._log.info
-        say(f"recorded {megabytes(status.bytes)}, {lost(status.losses)}: {self._trace}")
+        say(f"recorded {data_size(status.bytes)}, {lost(status.losses)}: {self._trace}")

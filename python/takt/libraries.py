@@ -1,13 +1,27 @@
-"""The Python libraries without which the command line does not run, and which of them are wrong."""
+"""The Python libraries that Takt needs, always or for some commands, and how to get them."""
 
 from __future__ import annotations
 
+import importlib
 import re
+from typing import Any
+
+from takt.errors import UserError
 
 NEEDED = {"click": "8"}
 """The oldest version of each, as in pyproject.toml. pip installs them with Takt; colcon and CMake
 do not.
 """
+
+
+def optional(module: str, extra: str) -> Any:
+    """Imports a module that an extra of Takt's package brings. UserError if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"{error.name} is not installed; pip install 'takt-ros[{extra}]'"
+        ) from error
 
 
 def wrong() -> str | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from takt import alerts, cheap_mode, control, diagnostics, recorder, runtime, tables
+from takt import alerts, cheap_mode, control, diagnostics, needs, recorder, runtime, tables
+from takt.companion import Companion
 from takt.errors import UserError
-from takt.formatting import count, duration, significant
+from takt.formatting import count, duration, goal_of, significant
 from takt.shaping import dispatcher, plans
 from takt.terminal import Part, Table, styled
 
@@ -21,8 +20,6 @@ Json = dict[str, Any]
 
 TICK = 0.2
 """Seconds between two looks at what the manager says."""
-PATIENCE = 10.0
-"""Seconds that the manager may take to restore threads and end."""
 
 COLOURS = {"guaranteed": "green", "prepared": "cyan", "degraded": "red", "unmanaged": "yellow"}
 
@@ -50,12 +47,23 @@ class Request:
     command_output: int | None = None
     diagnostics: bool = False
     """Publish the status on /diagnostics every second."""
+    share: str | None = None
+    """The pattern of the topics that the command sends through shared memory; None: none."""
 
 
-def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | None]:
+class Managed(NamedTuple):
+    """How the management ended."""
+
+    document: Json
+    """The last takt/status document."""
+    command_status: int | None
+    failure: str | None
+    """Why the manager ended before it was told to; the command went on without it."""
+
+
+def manage(request: Request, say: Callable[[str], None]) -> Managed:
     """Manages until the command, the duration or a signal ends it; `say` is called with each
-    change. Returns the last takt/status document and the command's status. UserError if the manager
-    fails.
+    change. UserError if the manager ends without a last word.
     """
     libraries = recorder.preloaded("ring") if request.command else []
     plan = plans.read(request.plan) if request.plan else None
@@ -74,7 +82,18 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
     }
     publisher = diagnostics.Publisher() if request.diagnostics else None
     asker = cheap_mode.Asker()
-    program = _Program(settings, say, asker.ask)
+    failure: str | None = None
+
+    def hear(said: Json) -> None:
+        nonlocal failure
+        for change in said.get("changes", []):
+            say(change)
+        if said["event"] == "failed":
+            failure = said["reason"]
+        if said["event"] == "ask":
+            asker.ask(said["estimator"])
+
+    program = Companion(runtime.manager(), settings, hear)
 
     def look() -> bool:
         with suppress(UserError):  # the manager has just ended; listen() reports that
@@ -85,92 +104,31 @@ def manage(request: Request, say: Callable[[str], None]) -> tuple[Json, int | No
         return program.listen()
 
     try:
-        environment = recorder.traced(os.environ, program, libraries) if request.command else {}
-        watched = recorder.Request(
-            "ring",
-            Path(),
-            command=request.command,
-            duration=request.duration,
-            command_output=request.command_output,
+        environment = (
+            recorder.traced(os.environ, program, libraries, request.share)
+            if request.command
+            else {}
         )
-        status = recorder.supervise(watched, environment, look, TICK)
+        status = recorder.supervise(request, environment, look, TICK)
     finally:
-        document = program.end()
+        program.end()
         asker.end()
         if publisher is not None:
             publisher.end()
-    if document is None:
-        raise UserError("takt-manager ended without its last word; its message is above")
-    return document, status
-
-
-class _Program:
-    """A running takt-manager."""
-
-    def __init__(
-        self, settings: Json, say: Callable[[str], None], ask: Callable[[str], None]
-    ) -> None:
-        self._say, self._ask = say, ask
-        self._unread = b""
-        self._status: Json | None = None
-        self._process = subprocess.Popen(
-            [str(runtime.manager()), json.dumps(settings)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,  # so that Ctrl-C reaches only us
-        )
-        assert self._process.stdout is not None
-        greeting = self._process.stdout.readline()
-        if not greeting:
-            self._process.wait()
-            raise UserError("takt-manager could not start; its message is above")
-        self._environment: dict[str, str] = json.loads(greeting)["environment"]
-        os.set_blocking(self._process.stdout.fileno(), False)
-
-    def environment(self) -> dict[str, str]:
-        return self._environment
-
-    def listen(self) -> bool:
-        """Passes on what the manager has said. False: it has ended."""
-        assert self._process.stdout is not None
-        data = self._process.stdout.read() or b""
-        *lines, self._unread = (self._unread + data).split(b"\n")
-        for line in lines:
-            said = json.loads(line)
-            if said.get("format") == "takt/status":
-                self._status = said
-            for change in said.get("changes", []) if said.get("event") == "changes" else []:
-                self._say(change)
-            if said.get("event") == "ask":
-                self._ask(said["estimator"])
-        return self._process.poll() is None
-
-    def end(self) -> Json | None:
-        """Ends the manager, which restores all threads first, and returns its last status."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        os.set_blocking(self._process.stdout.fileno(), True)
-        try:
-            self._process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()  # its guard restores the threads
-            self._process.wait()
-        self.listen()
-        return self._status
+    return Managed(program.last_word(), status, failure)
 
 
 def goals_without_a_chain(document: Json) -> list[str]:
     """The goals that fitted nothing that ran, by the last takt/status document."""
     return [
-        chain["id"]
+        f"{chain['id']} ({chain['reason']})"
         for chain in document["chains"]
         if not chain["measured"] and not chain["promises"]["bound"]
     ]
 
 
-def view(document: Json) -> list[Part]:
-    """A takt/status document as tables."""
+def view(document: Json, *, is_over: bool = False) -> list[Part]:
+    """A takt/status document as tables. `is_over`: it is the last one."""
     share = 100 * document["cpu_seconds"] / max(document["seconds"], 1e-9)
     heading = (
         f"{count(document['decisions'], 'decision')} in {significant(document['seconds'])} s, "
@@ -179,9 +137,13 @@ def view(document: Json) -> list[Part]:
     )
     parts: list[Part] = [heading, ""]
     if document["chains"]:
-        promises = [_promises(one) for one in document["chains"] if one["promises"]["bound"]]
-        parts += [_chains(document["chains"]), *promises, *alerts.lines(document["alerts"]), ""]
+        promised = [one for one in document["chains"] if one["promises"]["bound"]]
+        promises = [_promises(one, document["seconds"], is_over=is_over) for one in promised]
+        parts += [_chains(document["chains"]), *_advice(document["chains"]), *promises]
+        parts += [*alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
+    elif is_over:
+        parts.append("No decision was taken: the programs ended before they were up")
     else:
         parts.append("No decision yet: the programs are not up")
     return parts
@@ -202,31 +164,55 @@ def _chains(chains: list[Json]) -> Table:
             tables.cell(chain["id"]),
             *(duration(measured.get(key)) for key in ("p50", "p99", "worst")),
             duration(chain["bound"]),
-            duration(chain["goal"]),
+            goal_of(chain["goal"], chain.get("kind", "latency")),
             str(measured.get("missed", "")),
             styled(chain["state"], COLOURS[chain["state"]]) + reason,
         )
     return table
 
 
-def _promises(chain: Json) -> str:
+def _advice(chains: list[Json]) -> list[str]:
+    """What would make the first degraded chain fit, as the manager found while it runs."""
+    said = [(chain["id"], needs.words(chain["needs"], {})) for chain in chains]
+    return [f"{tables.cell(chain)}: {tables.cell(words)}" for chain, words in said if words]
+
+
+def _promises(chain: Json, seconds: float, *, is_over: bool) -> str:
     """What was promised of a chain that was guaranteed at some time, and what came of it."""
     promises = chain["promises"]
     seen = promises["kept"] + promises["broken"]
+    by_host = _by_host(promises)
+    to_the_end = " and to the end" if is_over and chain["state"] == "guaranteed" else ""
+    kind = chain.get("kind", "latency")
+    goal = f" of {goal_of(chain['goal'], kind)}" if chain["goal"] else ""
     said = (
-        f"{tables.cell(chain['id'])}: guaranteed for {duration(promises['guaranteed'])}, "
-        f"at most {duration(promises['bound'])}"
+        f"{tables.cell(chain['id'])}: guaranteed for {duration(promises['guaranteed'])} "
+        f"of {significant(seconds)} s{to_the_end}: at most {duration(promises['bound'])}{goal}"
     )
     if not seen:
-        return f"{said}; no message was completed meanwhile"
+        return f"{said}; {by_host or 'no message was completed meanwhile'}"
     longest = f"the longest of {count(seen, 'message')} took {duration(promises['longest'])}"
     if not promises["broken"]:
-        return f"{said}; {longest}, and none more than its bound"
-    breach = promises["breach"]
+        said = f"{said}; {longest}, and none more than its bound"
+    else:
+        breach = promises["breach"]
+        said = (
+            f"{said}; {longest}, and {promises['broken']} more than its bound, the last "
+            f"{duration(breach['latency'])} instead of {duration(breach['bound'])}"
+            + (f": {tables.cell(breach['reason'])}" if breach["reason"] else "")
+        )
+    return f"{said}; {by_host}" if by_host else said
+
+
+def _by_host(promises: Json) -> str:
+    """What the host of this virtual machine held up, which counts in nothing else."""
+    if not promises["by_host"]:
+        return ""
+    last = promises["last_by_host"]
     return (
-        f"{said}; {longest}, and {promises['broken']} more than its bound, the last "
-        f"{duration(breach['latency'])} instead of {duration(breach['bound'])}"
-        + (f": {tables.cell(breach['reason'])}" if breach["reason"] else "")
+        f"the host held {count(promises['by_host'], 'other message')} up, the last for "
+        f"{duration(last['latency'])} instead of {duration(last['bound'])}, and took the "
+        f"processors for {duration(last['stolen'])} meanwhile"
     )
 
 

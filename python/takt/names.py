@@ -29,14 +29,14 @@ def executor_labels(model: Model) -> dict[str, str]:
     """What people call each executor, by id: the name that somebody gave it, else its nodes, with
     the id that messages use.
     """
-    nodes: dict[str, list[str]] = {executor.id: [] for executor in model.executors}
+    # By executor, in their order; a dict finds a node at once.
+    nodes: dict[str, dict[str, None]] = {executor.id: {} for executor in model.executors}
     for callback in model.callbacks:
-        known = nodes.get(callback.executor)
-        if known is not None and callback.node and callback.node not in known:
-            known.append(callback.node)
+        if callback.node and callback.executor in nodes:
+            nodes[callback.executor][callback.node] = None
     names = {}
     for executor in model.executors:
-        own = nodes[executor.id]
+        own = list(nodes[executor.id])
         if (executor.name and executor.name != executor.id) or not own:
             names[executor.id] = printable(executor.name or executor.id)
             continue

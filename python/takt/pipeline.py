@@ -19,6 +19,8 @@ Json = dict[str, Any]
 ANALYSES: tuple[str, ...] = tuple(takt_native.ANALYSES.split(", "))
 EFFORT: int = takt_native.EFFORT
 """The default number of steps that an analysis may take."""
+EFFORT_PER_CALLBACK: int = takt_native.EFFORT_PER_CALLBACK
+"""The default number of steps of a search for reservations, for each callback of the model."""
 DEFAULT_ANALYSIS = "combined"
 
 
@@ -36,6 +38,14 @@ def info(traces: Sequence[str]) -> Json:
     """What is in the traces (`takt/info`). Raises takt_native.InputError."""
     with console.progress("Reading the trace") as progress:
         return _document(takt_native.info(list(traces), progress))
+
+
+def active_phase(traces: Sequence[str]) -> Json:
+    """Allocations and page faults after start-up (`takt/active_phase`). Raises
+    takt_native.InputError.
+    """
+    with console.progress("Reading the trace") as progress:
+        return _document(takt_native.active_phase(list(traces), progress))
 
 
 def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
@@ -76,18 +86,34 @@ def budget(
     margin: int = 0,
     period: int | None = None,
     best_period: bool = False,
+    effort: int | None = None,
 ) -> tuple[Json, str]:
     """The smallest reservations that guarantee a model's goals (`takt/budget`), and the model with
-    them (`takt/model`). Their period is the model's, or `period`, or the best. Raises
+    them (`takt/model`). Their period is the model's, or `period`, or the best. The search takes
+    about `effort` steps at most; by default EFFORT_PER_CALLBACK for each callback. Raises
     takt_native.InputError.
     """
     cores, capacity = list(range(available.cores)), available.capacity / 100
-    found, planned = takt_native.budget(
-        model_text, source, analysis, margin, cores, capacity, period, best_period
-    )
+    with console.progress("Looking for reservations"):
+        found, planned = takt_native.budget(
+            model_text, source, analysis, margin, cores, capacity, period, best_period, effort
+        )
     document = _document(found)
     document["provenance"] |= _origin(model_text, source)
     return document, planned
+
+
+def assign_priorities(
+    model_text: str, source: str, *, rule: str = "", analysis: str = DEFAULT_ANALYSIS
+) -> tuple[list[Json], str]:
+    """Fixed priorities that keep a model's goals: of each rule what it guarantees, and the model
+    with those of `rule`, or of the one that guarantees the most chains. Raises
+    takt_native.InputError.
+    """
+    with console.progress("Looking for priorities"):
+        found, model = takt_native.assign_priorities(model_text, source, analysis, rule)
+    assignments: list[Json] = json.loads(found)
+    return assignments, model
 
 
 def advise(model_text: str, source: str, analysis: str, available: Processors, effort: int) -> Json:
@@ -163,14 +189,15 @@ def store_view(
     return _document(index), documents.parse(Measurement, measured, "measurement")
 
 
-def simulate(model_text: str, source: str, options: Json) -> Simulation:
+def simulate(model_text: str, source: str, options: Json, recording: str = "") -> Simulation:
     """What a simulation of the model shows; `options` as libtakt's
-    takt/simulation/options.hpp names them, times in nanoseconds. Raises takt_native.InputError.
+    takt/simulation/options.hpp names them, times in nanoseconds. `recording`: an empty folder for a
+    recording of the run, if there is to be one. Raises takt_native.InputError.
     """
     import takt_design
 
     with console.progress("Simulating") as progress:
-        text = takt_design.simulate(model_text, source, json.dumps(options), progress)
+        text = takt_design.simulate(model_text, source, json.dumps(options), recording, progress)
     return with_origin(documents.parse(Simulation, text, "simulation"), model_text, source)
 
 
@@ -209,12 +236,16 @@ def digest(model_text: str) -> str:
 
 
 def _origin(model_text: str, source: str) -> Json:
-    """Where a document came from: a model by this version on this host now."""
+    return made_of([{"path": source, "sha256": digest(model_text)}])
+
+
+def made_of(inputs: list[Json]) -> Json:
+    """Where a document came from: from these inputs, by this version on this host now."""
     return {
         "takt": __version__,
         "host": os.uname().nodename,
         "created": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "inputs": [{"path": source, "sha256": digest(model_text)}],
+        "inputs": inputs,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,6 +16,18 @@ CAPACITY = 90
 """Percent of a core that the kernel grants reservations unless told otherwise: sched_rt_runtime_us
 is 95 %, and from Linux 6.12 on 5 % are a reservation for all other threads.
 """
+
+COARSE_CLOCK = 6
+"""CLOCK_MONOTONIC_COARSE, which advances with the ticks of the kernel (clock_gettime(2))."""
+
+
+def tick() -> int:
+    """The nanoseconds between two ticks of this kernel. Unless its timers of high resolution serve
+    SCHED_DEADLINE, too (HRTICK_DL, off by default), it takes the processor from a thread that
+    exceeds its budget only at a tick, so that another reservation may get its time that much late.
+    """
+    return round(time.clock_getres(COARSE_CLOCK) * 1e9)
+
 
 Cores = Annotated[
     int | None,

@@ -11,10 +11,10 @@ from contextlib import closing, suppress
 from ctypes.util import find_library
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import takt_native
-from takt import console, elf, files, runtime, supervision
+from takt import console, elf, files, labels, runtime, sharing, supervision
 from takt.errors import UserError
 from takt.formatting import count
 from takt.supervision import TICK
@@ -22,7 +22,7 @@ from takt.supervision import TICK
 Watch = Callable[[float, int, dict[str, int]], None]
 """Called now and then with the seconds passed, the bytes written and the losses so far, by kind."""
 
-DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*")
+DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*", "rcl:*")
 
 RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
 """The first folder on a Python program's path, so that rclpy's callbacks are traced."""
@@ -37,6 +37,8 @@ class Recorded:
     bytes: int
     """0: there is no trace, as no process ran that could be recorded."""
     losses: dict[str, int]
+    unrecorded: list[dict[str, Any]] = field(default_factory=list)
+    """The processes with ROS 2 that it lacks: pid, process (its name) and why."""
     command_status: int | None = None
     """The status as a shell reports it; 0 if the command was told to end; None: no command."""
     snapshots: list[Path] = field(default_factory=list)
@@ -62,6 +64,15 @@ class Request:
     """Seconds; None: until the command ends or a signal comes."""
     command_output: int | None = None
     """File descriptor that the command gets as standard output; None: ours."""
+    include: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    """Patterns of the nodes and topics that alone are recorded, and of those that are not."""
+    buffer_size: int = 0
+    """Bytes of the buffers of events; 0: as suits the tracer."""
+    labels: dict[str, Any] | None = None
+    """The takt/labels document to keep in the recording."""
+    share: str | None = None
+    """The pattern of the topics that the command sends through shared memory; None: none."""
 
 
 HELPERS = {
@@ -134,8 +145,11 @@ def traced(
     environment: Mapping[str, str],
     recording: HasEnvironment,
     libraries: Sequence[Path],
+    share: str | None = None,
 ) -> dict[str, str]:
-    """The environment for programs that are started to be recorded, with `libraries` preloaded."""
+    """The environment for programs that are started to be recorded, with `libraries` preloaded.
+    `share`: as in Request; what this process was started to share is shared in any case.
+    """
     changed = {**environment, **recording.environment()}
 
     def prepend(variable: str, paths: Sequence[Path]) -> None:
@@ -144,7 +158,8 @@ def traced(
 
     prepend("LD_PRELOAD", libraries)
     prepend("PYTHONPATH", [RCLPY_TRACING])
-    return changed
+    share = share or sharing.inherited(changed)
+    return sharing.shared(changed, share) if share else changed
 
 
 def record(request: Request, watch: Watch) -> Recorded:
@@ -164,10 +179,16 @@ def record(request: Request, watch: Watch) -> Recorded:
                 kernel=request.kernel,
                 only_started=bool(request.command),
                 snapshot_size=request.snapshot_size,
+                include=list(request.include),
+                exclude=list(request.exclude),
+                buffer_size=request.buffer_size,
             )
             running = Running(recording, request.output)
             try:
-                environment = traced(os.environ, recording, libraries)
+                if request.labels and not request.snapshot_size:
+                    # Now, as a recorder may be killed.
+                    labels.write(Path(f"{request.output}.partial"), request.labels)
+                environment = traced(os.environ, recording, libraries, request.share)
                 command = _started(request, environment, former_mask)
             except UserError:
                 running.discard()
@@ -189,13 +210,28 @@ def record(request: Request, watch: Watch) -> Recorded:
         seconds,
         status.bytes,
         status.losses,
+        status.unrecorded,
         command.status if command else None,
         snapshots.taken,
     )
 
 
+class Supervised(Protocol):
+    """What runs, as in Request."""
+
+    @property
+    def command(self) -> tuple[str, ...]: ...
+    @property
+    def duration(self) -> float | None: ...
+    @property
+    def command_output(self) -> int | None: ...
+
+
 def supervise(
-    request: Request, environment: Mapping[str, str], look: Callable[[], bool], tick: float = TICK
+    request: Supervised,
+    environment: Mapping[str, str],
+    look: Callable[[], bool],
+    tick: float = TICK,
 ) -> int | None:
     """Starts the request's command, if it has one, with this environment, and calls `look` every
     `tick` seconds until the command or the duration ends, a signal says so, or, without a command,
@@ -214,6 +250,8 @@ class Status(NamedTuple):
     bytes: int
     losses: dict[str, int]
     """Lost events by kind."""
+    unrecorded: list[dict[str, Any]]
+    """When it has been stopped: as Recorded.unrecorded."""
     failure: str
     """Why recording has stopped; empty: it goes on."""
 
@@ -221,7 +259,12 @@ class Status(NamedTuple):
 def status_of(text: str) -> Status:
     """The state that takt_native.Recording reports, parsed."""
     said = json.loads(text)
-    return Status(said.pop("bytes"), failure=said.pop("failure"), losses=said)
+    return Status(
+        said.pop("bytes"),
+        unrecorded=said.pop("unrecorded"),
+        failure=said.pop("failure"),
+        losses=said,
+    )
 
 
 def lost(losses: Mapping[str, int]) -> str:
@@ -233,6 +276,14 @@ def lost(losses: Mapping[str, int]) -> str:
         if number
     ]
     return ", ".join(kinds) or "nothing lost"
+
+
+def unrecorded(process: Mapping[str, Any]) -> str:
+    """A process of Recorded.unrecorded, in the words that takt info has for it."""
+    return (
+        f"1 process with ROS 2 ({process['pid']}, {process['process']}) was not recorded: "
+        f"{process['why']}"
+    )
 
 
 class Running:
@@ -350,6 +401,8 @@ class Snapshots:
         else:
             self._error = None
             self.taken.append(output)
+            if self._request.labels:
+                labels.write(output, self._request.labels)
         try:
             self._write()
         except UserError as error:  # the one who asked waits in vain, and the recording goes on
@@ -409,7 +462,7 @@ def snapshot_files() -> Path:
 
 
 def _started(
-    request: Request, environment: Mapping[str, str], mask: Iterable[int]
+    request: Supervised, environment: Mapping[str, str], mask: Iterable[int]
 ) -> supervision.Command | None:
     """The request's command, if it has one. UserError if it cannot be started."""
     if not request.command:

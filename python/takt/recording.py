@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import takt_native
-from takt import inputs, pipeline
+from takt import inputs, libraries, pipeline
 from takt.errors import UserError
+from takt.parts import PARTS
 from takt.trace import arrow
 
 if TYPE_CHECKING:
@@ -35,17 +36,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
-PARTS = (
-    "running",
-    "preempted",
-    "blocked",
-    "executor",
-    "timer",
-    "input",
-    "sending",
-    "transport",
-    "reservation",
-)
 FATES = ("taken", "lost", "unprocessed", "beyond the recording")
 
 
@@ -104,9 +94,8 @@ class _Columns:
 
 def _callbacks(index: Json, info: Json) -> Iterator[Json]:
     processes = index["processes"]
-    for number, (callback, told) in enumerate(
-        zip(index["callbacks"], info["callbacks"], strict=True)
-    ):
+    numbered = [entry for entry in enumerate(index["callbacks"]) if "continues" not in entry[1]]
+    for (number, callback), told in zip(numbered, info["callbacks"], strict=True):
         executor = index["executors"][callback["executor"]] if callback["executor"] >= 0 else None
         process = processes[executor["process"]] if executor else None
         yield {
@@ -180,7 +169,7 @@ def _messages(columns: _Columns, index: Json) -> dict[str, pyarrow.Table]:
 
 def _flows(columns: _Columns, index: Json) -> dict[str, pyarrow.Table]:
     pyarrow = arrow()
-    rows = columns.read("instances", "chain", "start", "ending", "parts", "latency")
+    rows = columns.read("instances", "chain", "start", "ending", "parts", "run", "latency")
     chains = index["chains"]
     endings = [
         chains[chain]["endings"][ending]["reason"] if ending >= 0 else None
@@ -194,6 +183,7 @@ def _flows(columns: _Columns, index: Json) -> dict[str, pyarrow.Table]:
             "latency": rows["latency"],
             "complete": pyarrow.compute.equal(rows["ending"], -1),
             "ended": pyarrow.array(endings, pyarrow.string()),
+            "instance": _known(rows["run"]),
         }
     )
     parts = columns.read("parts", "step", "kind", "duration", "span", "callback", "actor")
@@ -298,10 +288,7 @@ class Recording:
 
     @cached_property
     def _tables(self) -> dict[str, polars.DataFrame]:
-        try:
-            import polars
-        except ModuleNotFoundError as error:
-            raise UserError("polars is not installed; pip install 'takt-ros[tables]'") from error
+        polars = libraries.optional("polars", "tables")
         made = tables(self.traces, self._goals)
         return {name: polars.DataFrame(table) for name, table in made.items()}
 

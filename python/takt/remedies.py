@@ -13,7 +13,7 @@ from typing import Any
 
 import takt_native
 from takt import inputs, pipeline, processors
-from takt.assumptions import Finding, Standing, Subject, influencing
+from takt.assumptions import Finding, Influences, Standing, Subject
 from takt.documents import Model
 from takt.formatting import duration
 from takt.inputs import Evaluation, ModelText
@@ -163,9 +163,10 @@ def _conditional(
         f"the reservations of the model together are more than {available.text} serve for certain",
         None,
     )
+    influences = Influences(model)
     return [
         replace(verdict, findings=(*verdict.findings, condition))
-        if reserved & influencing(model, verdict.chain.callbacks)
+        if reserved & influences.on(verdict.chain.callbacks)
         else verdict
         for verdict in verdicts
     ]

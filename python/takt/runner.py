@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from takt import loopback, runtime
+from takt import loopback, runtime, sharing
 from takt.errors import UserError
 from takt.signals import wake_on_signals
 
@@ -140,10 +140,12 @@ def run(
     *,
     log: bool = False,
     priorities: Mapping[str, int] | None = None,
+    share: str | None = None,
 ) -> Result:
     """Runs the model for `duration` seconds, or until SIGINT or SIGTERM, which end it in good order
-    at any time. `priorities`: SCHED_FIFO priorities of executors, by process. UserError if a
-    process fails, or no callback has the name of a surge.
+    at any time. `priorities`: SCHED_FIFO priorities of executors, by process. `share`: the pattern
+    of the topics that the processes share in memory; None: none. UserError if a process fails, or
+    no callback has the name of a surge.
     """
     # If one surge begins when another ends, the end is applied first.
     changes = [(surge.end, surge.callback, 1.0) for surge in surges]
@@ -153,7 +155,7 @@ def run(
     options = [*(["--log"] if log else []), *_options(executor)]
     with (
         wake_on_signals() as signals,
-        _Processes(model, planned, options, priorities or {}) as processes,
+        _Processes(model, planned, options, priorities or {}, share) as processes,
     ):
         processes.listen(signals)
         if processes.expect("connected", "to find each other") is None:
@@ -188,7 +190,12 @@ class _Processes:
     """
 
     def __init__(
-        self, model: str, planned: Plan, options: list[str], priorities: Mapping[str, int]
+        self,
+        model: str,
+        planned: Plan,
+        options: list[str],
+        priorities: Mapping[str, int],
+        share: str | None,
     ) -> None:
         self.interrupted = False
         self._selector = selectors.DefaultSelector()
@@ -196,6 +203,8 @@ class _Processes:
         self._start = [str(runtime.workload()), "run"]
         self._model, self._options, self._priorities = model, options, priorities
         self._names = [process["name"] for process in planned.processes]
+        environment = runtime.environment(loopback.environment())
+        self._environment = sharing.shared(environment, share) if share else environment
 
     def __enter__(self) -> _Processes:
         try:
@@ -216,7 +225,7 @@ class _Processes:
         given = [] if priority is None else ["--priority", str(priority)]
         popen = subprocess.Popen(
             [*self._start, name, self._model, *given, *self._options],
-            env=runtime.environment(loopback.environment()),
+            env=self._environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -45,6 +45,11 @@ def dispatcher() -> Path:
     return built.path("takt-dispatch")
 
 
+def threads() -> Path:
+    """The program `takt-threads`. NotBuiltError without it."""
+    return built.path("takt-threads")
+
+
 def manager() -> Path:
     """The program `takt-manager`. NotBuiltError without it."""
     return built.path("takt-manager")
@@ -53,6 +58,11 @@ def manager() -> Path:
 def tracetools() -> Path:
     """Takt's libtracetools.so. NotBuiltError without it."""
     return built.path("takt_tracetools")
+
+
+def share() -> Path:
+    """Takt's libtakt_share.so. NotBuiltError without it."""
+    return built.path("takt_share")
 
 
 def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:

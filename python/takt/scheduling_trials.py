@@ -61,6 +61,16 @@ class Chain:
     states: set[str] = field(default_factory=set)
 
 
+class Spent(NamedTuple):
+    """What the manager had used at a moment of CLOCK_MONOTONIC, in ns, of processor time in s."""
+
+    moment: int
+    whole: float
+    planning: float
+    modelling: float
+    """The part of planning in which the model is brought up to date."""
+
+
 @dataclass
 class Outcome:
     chains: dict[str, Chain]
@@ -68,6 +78,8 @@ class Outcome:
     """The manager's share of a core, in percent."""
     planning: float
     """The longest decision, from the model to the kernel, in ms."""
+    spent: list[Spent] = field(default_factory=list)
+    """At each look."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +156,12 @@ def measure(
     warm_up: float,
     seconds: float,
     surges: Sequence[str] = (),
+    nodes: Path | None = None,
 ) -> Outcome:
     """Runs the model and reads the figures of all chains that have a goal, the most important
-    first. UserError if it cannot be run.
+    first. `nodes`: as for trial(). UserError if it cannot be run.
     """
-    with trial(model, goals, way, surges=surges) as running:
+    with trial(model, goals, way, surges=surges, nodes=nodes) as running:
         return _follow(running, warm_up, seconds, tuple(goals))
 
 
@@ -188,6 +201,7 @@ def _follow(
     found = {name: Chain() for name in chains}
     begin = None
     planning = 0.0
+    spent: list[Spent] = []
     deadline = time.monotonic() + PATIENCE
     while True:
         time.sleep(LOOK)
@@ -216,6 +230,8 @@ def _follow(
             before |= {name: _counts(one) for name, one in measured.items()}
             continue
         planning = max(planning, status["planning_seconds"] * 1e3)
+        totals = (status[f"{part}_seconds_total"] for part in ("planning", "modelling"))
+        spent.append(Spent(time.monotonic_ns(), status["cpu_seconds"], *totals))
         for name, one in measured.items():
             chain = found[name]
             completed, missed = _counts(one)
@@ -230,7 +246,7 @@ def _follow(
                 chain.bound = max(chain.bound or 0.0, one["bound"] / 1e6)
         cpu = 100 * status["cpu_seconds"] / status["seconds"]
         if passed >= warm_up + seconds:
-            return Outcome(found, cpu, planning)
+            return Outcome(found, cpu, planning, spent)
 
 
 def _counts(chain: Json) -> tuple[int, int]:

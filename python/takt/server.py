@@ -98,6 +98,9 @@ QUESTIONS: dict[str, Callable[[takt_native.StoredView, Values], str]] = {
     "instance": lambda document, values: document.instance(_number(values, "id")),
     "area": _area,
     "neighbour": _neighbour,
+    "series": lambda document, values: document.series(
+        _number(values, "callback"), _number(values, "bins")
+    ),
 }
 """`DataSource` in web/src/data/source.ts says what they mean."""
 

@@ -48,11 +48,9 @@ def is_complete(folder: Path) -> bool:
 
 
 def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) -> None:
-    """Indexes the traces. Raises takt_native.InputError."""
+    """Indexes the traces. Raises takt_native.InputError; UserError if the folder cannot be made."""
+    _make_room(folder)
     text = inputs.model_of(given, goals)
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if folder.exists() and not is_complete(folder):  # its removal was interrupted
-        shutil.rmtree(folder)
     with files.replacement_folder(folder) as written:
         index, measured = pipeline.store_view(given.traces, text.text, text.source, str(written))
         measurement = given.measurement or measured
@@ -69,6 +67,22 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
     _forget_unused(folder.parent)
     size = sum(file.stat().st_size for file in folder.iterdir())
     console.say(f"takt: indexed in {folder} ({size / 1e6:.0f} MB)")
+
+
+def _make_room(folder: Path) -> None:
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if folder.exists() and not is_complete(folder):  # its removal was interrupted
+            shutil.rmtree(folder)
+        writable = os.access(folder.parent, os.W_OK | os.X_OK)
+        reason = "it is read-only" if not writable else ""
+    except OSError as error:
+        reason = error.strerror or str(error)
+    if reason:
+        raise UserError(
+            f"{folder.parent}: no index can be written there: {reason}; name another folder with "
+            "--cache"
+        )
 
 
 def open_page(folder: Path) -> tuple[str, takt_native.StoredView]:

@@ -45,9 +45,10 @@ class Command:
         process. UserError if it cannot be started.
         """
         self.status: int | None = None
-        self.others = {one.pid for one in _processes() if one.parent == os.getpid()}
+        self.others = _children()
         """This process's children from before. Whoever has started them waits for them."""
-        self._requests = iter(REQUESTS_TO_END)
+        self._asked = 0
+        """How many of REQUESTS_TO_END it was sent."""
         actions = []
         if output is not None:
             actions.append((os.POSIX_SPAWN_DUP2, output, 1))
@@ -88,7 +89,8 @@ class Command:
         """Asks more firmly each time."""
         self.told_to_end = True
         if self.status is None:  # otherwise its number may be another program's by now
-            os.kill(self._pid, next(self._requests, signal.SIGKILL))
+            self._asked = min(self._asked + 1, len(REQUESTS_TO_END))
+            os.kill(self._pid, REQUESTS_TO_END[self._asked - 1])
 
     def reap_orphans(self) -> None:
         """Reaps what the command's descendants have left to this process, once it has ended.
@@ -111,34 +113,79 @@ class Command:
 
     def end_what_it_left(self) -> None:
         """Ends the processes that it left running, except those in a session of their own, as
-        daemons have.
+        daemons have. Asks as firmly as the command had to be asked last: what ignores a signal
+        mostly has that from the command.
         """
-        for request in REQUESTS_TO_END:
-            deadline = time.monotonic() + PATIENCE
-            for process in self._descendants():
-                with suppress(ProcessLookupError):
-                    os.kill(process, request)
-            while (left := deadline - time.monotonic()) > 0:
-                ended = not self._descendants()
-                self.reap_orphans()  # after the look, so that none of them is left as a zombie
-                if ended:
-                    return
-                signal.sigtimedwait({signal.SIGCHLD}, min(left, 0.05))
+        _end_all(self.others, REQUESTS_TO_END[max(self._asked - 1, 0) :], self.reap_orphans)
 
-    def _descendants(self) -> list[int]:
-        """The running processes of this session that descend from the command."""
-        session = os.getsid(0)
-        running = [one for one in _processes() if one.runs and one.session == session]
-        parents = {one.pid: one.parent for one in running if one.pid not in self.others}
 
-        def descends(process: int) -> bool:
-            while process in parents:
-                process = parents[process]
-                if process == os.getpid():
-                    return True
-            return False
+def _end_all(
+    kept: set[int], requests: Iterable[signal.Signals], reap_orphans: Callable[[], None]
+) -> None:
+    """Ends all descendants in this session but for those of `kept`, with the next request if they
+    run on.
+    """
+    for request in requests:
+        deadline = time.monotonic() + PATIENCE
+        for process in _descendants(kept):
+            with suppress(ProcessLookupError):
+                os.kill(process, request)
+        while (left := deadline - time.monotonic()) > 0:
+            ended = not _descendants(kept)
+            reap_orphans()  # after the look, so that none of them is left as a zombie
+            if ended:
+                return
+            signal.sigtimedwait({signal.SIGCHLD}, min(left, 0.05))
 
-        return [process for process in parents if descends(process)]
+
+def _descendants(kept: set[int]) -> list[int]:
+    """The running processes of this session that descend from this one, but not through `kept`."""
+    session = os.getsid(0)
+    running = [one for one in _processes() if one.runs and one.session == session]
+    parents = {one.pid: one.parent for one in running if one.pid not in kept}
+
+    def descends(process: int) -> bool:
+        while process in parents:
+            process = parents[process]
+            if process == os.getpid():
+                return True
+        return False
+
+    return [process for process in parents if descends(process)]
+
+
+@contextmanager
+def nothing_left_running() -> Iterator[None]:
+    """For the main thread. SIGTERM and SIGHUP interrupt the body as Ctrl-C does; however it ends,
+    what it has started and left running in this session is ended.
+    """
+    kept = _children()
+    _become_subreaper()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    former = {
+        number: signal.signal(number, interrupt)
+        for number in (signal.SIGTERM, signal.SIGHUP)
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+
+    def reap_orphans() -> None:
+        for process in _children() - kept:
+            with suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+
+    try:
+        yield
+    finally:
+        _end_all(kept, REQUESTS_TO_END, reap_orphans)
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _children() -> set[int]:
+    return {one.pid for one in _processes() if one.parent == os.getpid()}
 
 
 class _Process(NamedTuple):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import shlex
+from collections.abc import Iterable, Iterator
 
-from takt.documents import Bounds, Executor, Explanation, Model, Term
-from takt.formatting import NONE, count, duration, grouped, printable
+from takt.documents import Bounds, Chain, Explanation, Measurement, Model, Term
+from takt.formatting import NONE, count, duration, goal_of, grouped, printable
 from takt.names import executor_labels, labels
 from takt.terminal import Table, styled
 from takt.verdict import Status, Verdict
+from takt_native import GOAL_KINDS
 
 COLOURS = {
     Status.MET: "green",
@@ -30,7 +32,9 @@ def chains(verdicts: list[Verdict]) -> Table:
     measured = any(verdict.measured for verdict in verdicts)
     table = Table()
     table.add_column("Chain")
-    for column in (*(("Messages", "p50", "p99", "Max") if measured else ()), "Bound", "Goal"):
+    named = any(verdict.measured and verdict.measured.worst for verdict in verdicts)
+    figures = ("Messages", "p50", "p99", "Max") if measured else ()
+    for column in (*figures, *(("Worst",) if named else ()), "Bound", "Goal"):
         table.add_column(column, right=True)
     table.add_column("Verdict")
     for verdict in verdicts:
@@ -40,8 +44,10 @@ def chains(verdicts: list[Verdict]) -> Table:
             numbers.append(grouped(found.count) if found else NONE)
             values = (found.p50, found.p99, found.max) if found else (None, None, None)
             numbers += map(duration, values)
+            if named:
+                numbers.append(str(found.worst.instance) if found and found.worst else NONE)
         numbers.append(duration(verdict.bound.bound if verdict.bound else None))
-        numbers.append(duration(verdict.chain.goal))
+        numbers.append(goal_of(verdict.chain.goal, verdict.chain.kind))
         words = styled(verdict.summary, COLOURS[verdict.status])
         if verdict.explanation:
             words += f": {cell(verdict.explanation)}"
@@ -49,6 +55,40 @@ def chains(verdicts: list[Verdict]) -> Table:
             words += f"; {cell(advice)}"
         table.add_row(cell(verdict.chain.id), *numbers, words)
     return table
+
+
+def why(verdicts: Iterable[Verdict], traces: list[str], goals: str | None) -> list[str]:
+    """A line for people on how to ask about the longest instance of a chain: of one that
+    missed its goal, if there is one.
+    """
+    told = [
+        (not verdict.missed, -(measured.max or 0), worst.instance, verdict.chain.id)
+        for verdict in verdicts
+        if (measured := verdict.measured) and (worst := measured.worst)
+    ]
+    if not told:
+        return []
+    _, latency, number, chain = min(told)
+    by_goals = f" --goals {shlex.quote(goals)}" if goals else ""
+    command = f"takt flow {shlex.join(traces)}{by_goals} --why {number}"
+    return [f"takt: why {chain} took {duration(-latency)}: {command}"]
+
+
+def kinds(chains: Iterable[Chain]) -> list[str]:
+    """A line for people for each kind of goals which are not about latencies."""
+    used = {chain.kind for chain in chains} - {"latency"}
+    return [f"takt: {kind}: {words}" for kind, words in GOAL_KINDS.items() if kind in used]
+
+
+def ends(verdicts: Iterable[Verdict]) -> list[str]:
+    """A line for people, if measured latencies end with publications."""
+    topics = {chain.end_topic for chain in (verdict.chain for verdict in verdicts)} - {None}
+    if not topics:
+        return []
+    return [
+        f"takt: measured until the publication on {', '.join(sorted(map(str, topics)))}; bounds "
+        "are until the completion of the callback that publishes"
+    ]
 
 
 def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
@@ -93,6 +133,16 @@ def end_to_end(bounds: Bounds) -> Table:
             cell(chain.id), duration(chain.reaction_time), duration(chain.data_age), cell(words)
         )
     return table
+
+
+def shared_memory(model: Model, measurement: Measurement | None) -> Iterator[str]:
+    """A line for each edge with messages through shared memory."""
+    names = labels(model.callbacks)
+    for edge in measurement.edges if measurement else ():
+        if edge.by_shared_memory:
+            ends = " → ".join(cell(names.get(end, end)) for end in (edge.source, edge.target))
+            number = f"{grouped(edge.by_shared_memory)} of {count(edge.count, 'message')}"
+            yield f"{ends}: {number} came through shared memory"
 
 
 TERMS = {
@@ -148,30 +198,30 @@ def term_in_words(kind: str, callback: str) -> str:
     return TERMS[kind].format(callback) if kind in TERMS else kind
 
 
-def callbacks(model: Model, executor: Executor, bounds: Bounds) -> Table:
-    """The callbacks of one executor with ET(1), bound, and which analysis gave it or why none
-    did.
+def callbacks(model: Model, bounds: Bounds) -> Iterator[Table]:
+    """For each executor its callbacks with ET(1), bound, and which analysis gave it or why none
+    did. In the time of the model's size.
     """
     bound_of = {bound.id: bound for bound in bounds.callbacks}
-    title = f"Executor {cell(executor_labels(model)[executor.id])}"
-    table = Table(title=title)
-    table.add_column("Callback")
-    table.add_column("ET(1)", right=True)
-    table.add_column("Bound", right=True)
-    table.add_column("By")
-    names = labels(model.callbacks)
+    names, executor_names = labels(model.callbacks), executor_labels(model)
+    tables = {}
+    for executor in model.executors:
+        table = Table(title=f"Executor {cell(executor_names[executor.id])}")
+        table.add_column("Callback")
+        table.add_column("ET(1)", right=True)
+        table.add_column("Bound", right=True)
+        table.add_column("By")
+        tables[executor.id] = table
     for callback in model.callbacks:
-        if callback.executor != executor.id:
-            continue
         bound = bound_of.get(callback.id)
         curve = callback.execution_time.curve
-        table.add_row(
+        tables[callback.executor].add_row(
             cell(names[callback.id]),
             duration(curve[0] if curve else None),
             duration(bound.bound if bound else None),
             cell((bound and (bound.by or bound.reason)) or NONE),
         )
-    return table
+    yield from tables.values()
 
 
 def cell(text: str) -> str:

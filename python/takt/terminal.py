@@ -1,7 +1,8 @@
 """Text for terminals: colours, tables without lines, and output that is renewed in place.
 
-Colours are the escape sequences that terminals know (ECMA-48, SGR). Names from anywhere hold none:
-takt.formatting.printable removes them. Where colours are not wanted, show() removes ours.
+Colours are the escape sequences that terminals know (ECMA-48, SGR). What is shown holds no others,
+and nothing else that a terminal would obey or hide, wherever its names come from: takt.formatting.
+printable replaces it. Where colours are not wanted, show() removes ours.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+from takt.formatting import printable
+
 PIPE_WIDTH = 160
 """The width of tables, in columns, when standard output is no terminal, or does not say its own."""
 
@@ -20,6 +23,7 @@ _ROWS = 24
 _GAP = "  "
 _STYLES = {"bold": 1, "dim": 2, "italic": 3, "red": 31, "green": 32, "yellow": 33, "cyan": 36}
 _RESET = "\x1b[0m"
+_OURS = {_RESET, *(f"\x1b[{code}m" for code in _STYLES.values())}
 _BREAKS = re.compile(r"(?=[ \n])(?!(?<=\d) (?:ns|µs|ms|s)\b)|(?<=[^ \n(])(?=/)")
 """Where a line may be broken: at a space, but not before the unit of a time, and before a part of a
 name like /camera/image.
@@ -115,7 +119,7 @@ Part = str | Table
 
 def show(*parts: Part) -> None:
     """Prints each part to standard output, from a line of its own on."""
-    text = "".join(f"{line}\n" for part in parts for line in _lines(part, width()))
+    text = "".join(f"{_harmless(line)}\n" for part in parts for line in _lines(part, width()))
     sys.stdout.write(text if _has_colours() else plain(text))
 
 
@@ -140,7 +144,7 @@ def renewed(*, screen: bool = False) -> Iterator[Callable[[Iterable[Part]], None
     def renew(parts: Iterable[Part]) -> None:
         nonlocal shown
         columns, rows = width(), os.get_terminal_size(sys.stdout.fileno()).lines or _ROWS
-        whole = (line for part in parts for line in _lines(part, columns))
+        whole = (_harmless(line) for part in parts for line in _lines(part, columns))
         lines = [piece for line in whole for piece in wrapped(line, columns)][: rows - 1]
         start = "\x1b[H" if screen else f"\x1b[{shown}F" if shown else ""
         sys.stdout.write(start + "".join(f"{line}\x1b[K\n" for line in lines) + "\x1b[J")
@@ -153,6 +157,18 @@ def renewed(*, screen: bool = False) -> Iterator[Callable[[Iterable[Part]], None
     finally:
         sys.stdout.write("\x1b[?25h\x1b[?1049l" if screen else "\x1b[?25h")
         sys.stdout.flush()
+
+
+def _harmless(line: str) -> str:
+    """The line with styles of ours alone, which end with it."""
+    pieces = _SEQUENCE.split(line)
+    if len(pieces) == 1:
+        return printable(line)
+    styles = [code if code in _OURS else "" for code in _SEQUENCE.findall(line)]
+    texts = map(printable, pieces)
+    shown = next(texts) + "".join(style + text for style, text in zip(styles, texts, strict=True))
+    on = next((style for style in reversed(styles) if style), _RESET)
+    return shown if on == _RESET else shown + _RESET
 
 
 def width() -> int:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
+from typing import Any
 
-from takt.arguments import BadParameter
+import click
+from click import BadParameter
 
 LONGEST = 10**15
 """Nanoseconds; no time of a model is longer."""
@@ -30,3 +33,35 @@ def parse(text: str) -> int:
     if value is None or not 0 < value <= LONGEST:
         raise BadParameter(f"{text!r} is no time above 0 with its unit; write 5ms or 200us")
     return value
+
+
+class Finite(click.FloatRange):
+    """A finite number of the command line, from `min` to `max`. FloatRange takes NaN for one."""
+
+    def convert(self, value: Any, *context: Any) -> Any:
+        number = super().convert(value, *context)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number", *context)
+        return number
+
+
+class Span(Finite):
+    """A time of the command line as a number of `unit` nanoseconds: "1.5s", "200ms", or the number
+    alone.
+    """
+
+    def __init__(self, unit: int, shortest: float | None, longest: float | None) -> None:
+        super().__init__(shortest, longest)
+        self._unit = unit
+
+    def convert(self, value: Any, *context: Any) -> Any:
+        time = nanoseconds(str(value))
+        if time is not None and time > LONGEST:
+            self.fail(f"{value!r} is longer than {LONGEST // 10**9} s", *context)
+        try:
+            number = float(value) if time is None else time / self._unit
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no time; write 3s, 200ms or a number alone", *context)
+        return super().convert(number, *context)

@@ -16,8 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import takt_native
-from takt import built
-from takt.errors import UserError
+from takt import built, foreign, libraries
 
 if TYPE_CHECKING:
     import pyarrow
@@ -44,10 +43,12 @@ class Trace:
         return document
 
     def events(self, name: str) -> pyarrow.RecordBatchReader:
-        """The events of one name in the order of their times; `time` is in nanoseconds of the first
-        host's CLOCK_MONOTONIC. Raises takt_native.InputError.
+        """The events of one name in the order of their times, of any that the trace has; `time` is
+        in nanoseconds of the first host's CLOCK_MONOTONIC. Raises takt_native.InputError.
         """
         pyarrow = arrow()
+        if not foreign.is_known(name):
+            return foreign.events(self._reader([foreign.TABLE]), name)
         reader = self._reader([name])
         schema = pyarrow.schema(reader.empty(name))
         batches = (pyarrow.record_batch(table) for table in iter(reader.read, None))
@@ -63,8 +64,13 @@ class Trace:
         """
         pyarrow = arrow()
         reader = self._reader([])
+        others = foreign.Tables()
         while (table := reader.read(progress)) is not None:
-            yield table.name(), pyarrow.record_batch(table)
+            batch = pyarrow.record_batch(table)
+            if table.name() == foreign.TABLE:
+                yield from others.split(batch)
+            else:
+                yield table.name(), batch
         if at_end is not None:
             at_end(json.loads(reader.info()))
 
@@ -77,12 +83,8 @@ class Trace:
 
 def arrow() -> Any:
     """The package pyarrow. UserError if it is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-    except ModuleNotFoundError as error:
-        raise UserError("pyarrow is not installed; pip install 'takt-ros[tables]'") from error
-    return pyarrow
+    libraries.optional("pyarrow.compute", "tables")
+    return libraries.optional("pyarrow", "tables")
 
 
 def objects(info: Mapping[str, Any]) -> dict[str, list[Json]]:

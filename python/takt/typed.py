@@ -31,6 +31,8 @@ else:
         return lambda decorated: decorated
 
 
+LARGEST = 2**63 - 1
+"""Of all integers in documents."""
 EMPTY: Any = types.MappingProxyType({})
 """The default of fields that are dictionaries."""
 
@@ -243,7 +245,7 @@ def _mapping(reader: Reader) -> Reader:
         key = ""
         try:
             for key, element in value.items():
-                found[key] = reader(element)
+                found[_text(key)] = reader(element)
         except FieldError as error:
             raise error.inside(f".{key}") from None
         return found
@@ -258,13 +260,25 @@ def _any(value: object) -> object:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise _is_not("a string", value)
+    if not value.isascii():
+        _check_unicode(value)
     return value
 
 
+def _check_unicode(text: str) -> None:
+    """FieldError if it has half of a character, as JSON may: no file and no table can hold it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise FieldError(f"no Unicode: half of a character at {error.start}") from error
+
+
 def _number(value: object) -> float:
-    if type(value) not in (int, float) or not math.isfinite(value):  # type: ignore[arg-type]
+    if type(value) is int:
+        return float(_whole(value))
+    if type(value) is not float or not math.isfinite(value):
         raise _is_not("a finite number", value)
-    return float(value)  # type: ignore[arg-type]
+    return value
 
 
 def _boolean(value: object) -> bool:
@@ -276,6 +290,8 @@ def _boolean(value: object) -> bool:
 def _whole(value: object) -> int:
     if type(value) is not int:
         raise _is_not("an integer", value)
+    if not -LARGEST <= value <= LARGEST:
+        raise FieldError("an integer of more than 64 bits")
     return value
 
 

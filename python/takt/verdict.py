@@ -160,6 +160,7 @@ def document(title: str, analysis: str, verdicts: Iterable[Verdict]) -> dict[str
 
 def _entry(verdict: Verdict) -> dict[str, Any]:
     measured = verdict.measured
+    worst = measured.worst if measured else None
     numbers = ("min", "mean", "p50", "p99", "max")
     return {
         "id": verdict.chain.id,
@@ -168,8 +169,11 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "count": measured.count if measured else 0,
         "incomplete": measured.incomplete if measured else 0,
         **{number: getattr(measured, number, None) for number in numbers},
+        "worst": {"instance": worst.instance, "begin": worst.begin} if worst else None,
+        "end": "publication" if verdict.chain.end_topic else "completion",
         "bound": verdict.bound.bound if verdict.bound else None,
         "goal": verdict.chain.goal,
+        "kind": verdict.chain.kind,
         "missed": verdict.missed,
         "verdict": verdict.status.value,
         "conditional": verdict.conditional,
@@ -183,12 +187,17 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[Verdict]:
     """A verdict on every chain of the model, in the model's order."""
-    findings = assumptions.examine(model, bounds, measurement) if measurement else []
+    findings = (
+        assumptions.examine(model, bounds, measurement)
+        if measurement
+        else [*assumptions.of_filters(model), *assumptions.of_full_queues(model, bounds)]
+    )
     bound_of = {bound.id: bound for bound in bounds.chains}
     measured_of = {chain.id: chain for chain in measurement.chains} if measurement else {}
+    influences = assumptions.Influences(model)
     verdicts = []
     for chain in model.chains:
-        relevant = assumptions.of_chain(model, chain, findings)
+        relevant = influences.of_chain(chain, findings)
         verdict = _judge(chain, bound_of.get(chain.id), measured_of.get(chain.id), relevant)
         has_begun = verdict.measured is not None and verdict.measured.incomplete > 0
         is_unseen = verdict.status is Status.UNSEEN and has_begun

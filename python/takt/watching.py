@@ -11,7 +11,7 @@ from typing import Any
 
 import takt_native
 from takt import alerts, console, files, recorder, tables
-from takt.formatting import NONE, count, duration, significant
+from takt.formatting import NONE, count, duration, goal_of, significant
 from takt.terminal import Part, Table, styled
 
 Json = dict[str, Any]
@@ -122,7 +122,7 @@ def _chains(chains: list[Json]) -> Table:
             tables.cell(chain["id"]),
             f"{chain['rate']:.1f} Hz",
             *map(duration, values),
-            duration(chain["goal"]),
+            goal_of(chain["goal"], chain["kind"]),
             styled(str(chain["missed"]) if chain["goal"] is not None else NONE, colour),
         )
     return table

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,12 +82,18 @@ std::vector<events::EventType> event_types(const std::vector<std::string>& names
   return types;
 }
 
+/// Whether events that Takt does not know are asked for.
+bool has_foreign(const std::vector<std::string>& names) {
+  const auto foreign = events::schema(events::EventType::foreign).name;
+  return names.empty() || std::ranges::find(names, foreign) != names.end();
+}
+
 /// One pass over traces that hands out their events as tables.
 class EventReader {
  public:
   EventReader(const std::vector<std::string>& paths, const std::vector<std::string>& names,
               std::size_t rows)
-      : source_(open_traces(paths)),
+      : source_(open_traces(paths, has_foreign(names))),
         tables_(source_->threads(), event_types(names), rows),
         interpreter_(source_->threads()) {
     interpreter_.add(summarizer_);
@@ -170,7 +177,8 @@ NB_MODULE(takt_export, module) {
       .def("__arrow_c_array__", &EventTable::arrow_array, "requested_schema"_a = nb::none());
   nb::class_<EventReader>(module, "EventReader",
                           "One pass over the traces at `paths` that hands out the events of these "
-                          "names (none: all that Takt\nknows) as tables of at least `rows` rows, "
+                          "names (none: all; \"foreign\":\nall that Takt does not know) as tables "
+                          "of at least `rows` rows, "
                           "in bounded memory. Raises InputError.")
       .def(
           nb::init<const std::vector<std::string>&, const std::vector<std::string>&, std::size_t>(),

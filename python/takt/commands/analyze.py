@@ -88,7 +88,8 @@ def analyze(
     The verdicts are on the model: they take its assumptions for granted. takt latency TRACE says
     whether a recording supports them.
 
-    Exit status 1 if a chain's bound is above its goal or the analysis diverges.
+    Exit status 1 if a chain's bound is above its goal, the analysis diverges, or the bound leaves
+    out what the recording shows ("unfounded bound").
     """
     given = inputs.model(models, goals)
     model = inputs.what_if(given, what_if)
@@ -116,13 +117,16 @@ def analyze(
     if not printed and bounds.explanation is not None:
         for table in tables.explanation(bounds.explanation):
             show(table, "")
+        about = next(chain.kind for chain in valid.chains if chain.id == explain)
+        if about != "latency":
+            console.say(f"takt: this is its latency; the goal of {explain} is about its {about}")
     elif not printed:
-        for executor in valid.executors:
-            show(tables.callbacks(valid, executor, bounds), "")
+        for table in tables.callbacks(valid, bounds):
+            show(table, "")
         if verdicts:
             advice = remedies.find(model, valid, verdicts, analysis, cores)
             show(tables.chains(advice.verdicts), "", tables.end_to_end(bounds))
-            for line in tables.conditions(advice.verdicts):
+            for line in (*tables.kinds(valid.chains), *tables.conditions(advice.verdicts)):
                 console.say(line)
         if what_if is not None:
             _print_differences(pipeline.analyze(*given, analysis, steps), bounds)

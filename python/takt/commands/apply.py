@@ -1,4 +1,4 @@
-"""takt apply: Enact a shaping plan on running programs."""
+"""takt apply: Enact a plan: outputs in slots, or threads scheduled by a file."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
-from takt import console
+from takt import console, files, threads
 from takt.arguments import Argument, Exit, Option
-from takt.cli import ANSWER_IS_NO
+from takt.cli import ANSWER_IS_NO, BAD_INPUT
+from takt.companion import NotStartedError
 from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.shaping import dispatcher, plans
@@ -29,13 +30,20 @@ takt apply plan.json -- ros2 run robot controller    the program, with a gate be
 takt apply plan.json                                 gates for programs that are remapped already
 takt apply plan.json --duration 10 --json            what went through, for scripts
 takt apply plan.json --dispatch -- ./controller      also runs its threads in their slots only
+takt apply threads.yaml -- ros2 launch robot up.py   threads get policies, priorities and cores
+takt apply threads.yaml                              the same for what runs, until Ctrl-C
 """
 
 Json = dict[str, Any]
 
+GATE_PRIORITY = 90
+
 
 def apply(
-    plan: Annotated[str, Argument(metavar="PLAN", help="A takt/shaping document.")],
+    plan: Annotated[
+        str,
+        Argument(metavar="PLAN", help="A takt/shaping document, or a takt/threads file (YAML)."),
+    ],
     command: Annotated[
         list[str] | None,
         Argument(metavar="[-- COMMAND...]", help="A ROS 2 program to start and to shape."),
@@ -45,13 +53,13 @@ def apply(
         Option(
             metavar="SECONDS",
             min=0.001,
-            help="End after this time with publishers, or without; else on Ctrl-C.",
+            help="End after this time (with publishers, or without); else on Ctrl-C.",
         ),
     ] = None,
     priority: Annotated[
         int,
         Option(metavar="N", min=0, max=99, help="SCHED_FIFO priority of gates; 0: none."),
-    ] = 90,
+    ] = GATE_PRIORITY,
     cpu: Annotated[
         int | None, Option(metavar="N", min=0, help="The processor that gates run on.")
     ] = None,
@@ -63,17 +71,40 @@ def apply(
         bool,
         Option("--adapt", help="Choose the slots anew when the latencies have drifted."),
     ] = False,
-    json: Annotated[bool, Option("--json", help="Print the takt/applied document.")] = False,
+    json: Annotated[
+        bool, Option("--json", help="Print the takt/applied or takt/scheduled document.")
+    ] = False,
 ) -> None:
-    """Enact a shaping plan: let the outputs of chains out in their slots only.
+    """Enact a plan on a program, or on what runs already.
 
-    For each chain a gate subscribes to the topic that the plan calls its input and publishes, in
-    slots, on the topic that consumers know. COMMAND is given the arguments by which ROS 2 remaps
-    the output of the chain's last node. All ends, and is undone, with COMMAND, on Ctrl-C or after
-    the time given. The exit status is COMMAND's if that failed; else 1 if an output was late or
-    dropped, or if nothing published.
+    A takt/threads file says how threads are to be scheduled, by names of nodes: policy, priority or
+    reservation, and cores. Threads get this as soon as they appear, and again when a node comes
+    back; see docs/threads.md. Exit status 1 if a row fitted nothing or was refused.
+
+    A shaping plan lets the outputs of chains out in their slots only. For each chain a gate
+    subscribes to the topic that the plan calls its input and publishes, in slots, on the topic that
+    consumers know. COMMAND is given the arguments by which ROS 2 remaps the output of the chain's
+    last node. Exit status 1 if an output was late or dropped, or if nothing published.
+
+    All ends, and is undone, with COMMAND, on Ctrl-C or after the time given. The exit status is
+    COMMAND's if that failed.
     """
-    document = plans.read(plan)
+    text, source = files.read_document(plan), files.source_name(plan)
+    if threads.is_document(text):
+        if dispatch or adapt or cpu is not None or priority != GATE_PRIORITY:
+            raise UserError(
+                f"{source}: says how each thread is scheduled; --priority, --cpu, --dispatch and "
+                "--adapt are for shaping plans"
+            )
+        output = sys.stderr.fileno() if json else None
+        _schedule(threads.Request(text, source, tuple(command or ()), duration, output), json)
+        return
+    if not text.lstrip().startswith("{"):
+        raise UserError(
+            f"{source}: no plan: a file of threads begins with 'format: {threads.FORMAT}', and a "
+            "shaping plan is JSON (takt shape)"
+        )
+    document = plans.parse(text, source)
     if dispatch and not command:
         raise UserError("--dispatch schedules the threads of a program; give it after '--'")
     with contextlib.ExitStack() as stack:
@@ -113,6 +144,30 @@ def apply(
             f"after '--', or with {chain.gate.topic} remapped to that"
         )
     if gates.unconnected() or any(one["late"] or one["dropped"] for one in results):
+        raise Exit(ANSWER_IS_NO)
+
+
+def _schedule(request: threads.Request, json: bool) -> None:
+    """Has the threads scheduled as a takt/threads document says."""
+    try:
+        done = threads.apply(request, lambda line: console.say(f"takt: {line}"))
+    except NotStartedError as error:
+        if error.status != BAD_INPUT:
+            raise
+        raise Exit(BAD_INPUT) from None
+    if json:
+        console.print_json(done.document)
+    else:
+        show(threads.view(done.document))
+    if done.failed:
+        raise Exit(BAD_INPUT)
+    faults = list(threads.faults(done.document))
+    for line in faults:
+        console.say(f"takt: {line}")
+    if done.command_status:
+        console.say(f"takt: {request.command[0]} ended with status {done.command_status}")
+        raise Exit(done.command_status)
+    if faults or any(row["problems"] for row in done.document["rows"]):
         raise Exit(ANSWER_IS_NO)
 
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from takt import console, files, inputs, pipeline, processors, tables
+from takt import console, files, inputs, needs, pipeline, processors, tables
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
-from takt.formatting import count, duration
+from takt.formatting import count, duration, goal_of
 from takt.names import executor_labels, labels
 from takt.terminal import Table, show, styled
 
@@ -56,6 +56,17 @@ def budget(
     ] = None,
     what_if: inputs.WhatIf = None,
     analysis: inputs.Analysis = pipeline.DEFAULT_ANALYSIS,
+    effort: Annotated[
+        int | None,
+        Option(
+            min=1,
+            metavar="STEPS",
+            help="How many steps the search may take, some nanoseconds each; then it ends with "
+            f"what it has, and says so. {pipeline.EFFORT_PER_CALLBACK:,} for each callback "
+            "unless given.",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         Option(
@@ -76,14 +87,18 @@ def budget(
     available = processors.find(provenance, cores)
     if capacity is not None:
         available = replace(available, capacity=capacity)
+    chosen = inputs.period(period) if period is not None else None
+    if short := inputs.why_period_is_short(chosen):
+        console.say(f"takt: warning: {short}")
     document, planned = pipeline.budget(
         model.text,
         model.source,
         analysis=analysis,
         margin=margin,
         available=available,
-        period=inputs.period(period) if period is not None else None,
+        period=chosen,
         best_period=period == inputs.BEST_PERIOD,
+        effort=effort,
     )
     if output is not None:
         files.write_text(output, planned)
@@ -94,6 +109,11 @@ def budget(
         if output is not None:
             what = "with these reservations" if document["executors"] else "without reservations"
             console.say(f"The model {what}: {output}")
+        if document["gave_up"]:
+            console.say(
+                f"takt: after {document['steps']:,} steps, the search ended with this; smaller "
+                "reservations, or some for more chains, may exist; --effort allows more"
+            )
         same: dict[str, object] = {
             "--goals": goals,
             "--margin": margin or None,
@@ -102,6 +122,7 @@ def budget(
             "--capacity": capacity,
             "--analysis": analysis if analysis != pipeline.DEFAULT_ANALYSIS else None,
             "--what-if": what_if,
+            "--effort": effort,
         }
         if all(map(inputs.is_lasting, [*models, goals or ""])):
             for line in _ways(document, models, same):
@@ -112,17 +133,17 @@ def budget(
 
 def _ways(document: dict[str, Any], models: list[str], options: dict[str, object]) -> Iterator[str]:
     """Lines with the commands that try what would guarantee the first chain that is not."""
-    needs = next((chain["needs"] for chain in document["chains"] if chain["needs"]), None)
-    if needs is None:
+    found = next((chain["needs"] for chain in document["chains"] if chain["needs"]), None)
+    if found is None:
         return
-    changes = [needs["what_if"].get("goal"), needs["what_if"].get("all_execution_times_percent")]
-    changes += [needs[kind]["what_if"] for kind in ("execution_time", "period") if needs[kind]]
+    changes = [found["what_if"].get("goal"), found["what_if"].get("all_execution_times_percent")]
+    changes += [found[kind]["what_if"] for kind in ("execution_time", "period") if found[kind]]
     before = [options["--what-if"]] if options["--what-if"] else []
     ways: list[dict[str, object]] = [
         {"--what-if": ", ".join(map(str, [*before, change]))} for change in changes if change
     ]
-    if needs["cores"]:
-        ways.insert(0, {"--cores": needs["cores"]})
+    if found["cores"]:
+        ways.insert(0, {"--cores": found["cores"]})
     for way in ways:
         given = [
             text
@@ -144,7 +165,7 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
         chains.add_row(
             tables.cell(chain["id"]),
             duration(chain["bound"]) if chain["met"] else duration(None),
-            duration(chain["goal"]),
+            goal_of(chain["goal"], chain["kind"]),
             styled(chain["state"], colour) + tables.cell(_needs(chain, names)),
         )
     show(chains, "")
@@ -182,22 +203,5 @@ def _needs(chain: dict[str, Any], names: dict[str, str]) -> str:
     """What would guarantee the goal of a chain, in words."""
     if chain["state"] == "degraded":
         return ": a more important chain comes first"
-    needs = chain["needs"]
-    if not needs:
-        return ""
-    found = []
-    if needs["cores"]:
-        found.append(f"with {count(needs['cores'], 'core')}")
-    if needs["goal"]:
-        found.append(f"with a goal of at least {duration(needs['goal'])}")
-    for kind, verb in (("execution_time", "ran"), ("period", "was activated every")):
-        if change := needs[kind]:
-            limit = "at most " if kind == "execution_time" else ""
-            found.append(
-                f"if {names[change['callback']]} {verb} {limit}{duration(change['to'])} instead of "
-                f"{duration(change['from'])}"
-            )
-    if needs["all_execution_times_percent"]:
-        shorter = 100 - needs["all_execution_times_percent"]
-        found.append(f"if all callbacks that it depends on ran {shorter} % shorter")
-    return ": possible " + ", or ".join(found) if found else ""
+    possible = needs.words(chain["needs"], names)
+    return f": {possible}" if possible else ""

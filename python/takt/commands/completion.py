@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
-from takt import console, share
+from takt import console, installation
 from takt.arguments import Argument, Option
 
 EXAMPLES = """
@@ -30,7 +30,7 @@ def completion(
 
     Packages of Takt install it; this is for those who run it from its sources.
     """
-    script = share.completion(shell.value)
+    script = installation.completion(shell.value)
     if json:
         console.print_json(
             {"format": "takt/completion", "version": 1, "shell": shell.value, "script": script}

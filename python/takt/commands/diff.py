@@ -26,6 +26,8 @@ def diff(
 ) -> None:
     """Compare the bounds of two models, callback by callback and chain by chain.
 
+    To compare what was measured in groups of recordings, use 'takt compare'.
+
     Exit status 1 if a bound grew or was lost, or a goal that was met is missed.
     """
     old, new = (_bounds(model, analysis, goals) for model in (before, after))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated
 
-from takt import console, experiments
-from takt.arguments import Argument, Option
+from takt import console, experiments, files, supervision
+from takt.arguments import Argument, Exit, Option
+from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.formatting import NONE, significant
 from takt.tables import cell
@@ -16,20 +18,27 @@ takt experiment --list
 takt experiment edf-case-study
 takt experiment edf-case-study --json
 takt experiment tracing-overhead --full     hours, as published
+takt experiment all -o page.html            every table and figure of the documents, on one page
+takt experiment all --runs 3 -o page.html   with the spread of three runs
 """
 
+ALL = "all"
 LONGEST_WORDS = 40
 """Longer texts become notes below the table."""
 
 
 def experiment(
     name: Annotated[
-        str | None, Argument(metavar="NAME", help="Which one; --list names them.")
+        str | None, Argument(metavar="NAME|all", help="Which one; --list names them.")
     ] = None,
     list_all: Annotated[bool, Option("--list", help="Name all experiments.")] = False,
     full: Annotated[
         bool, Option("--full", help="As long as published, where the default is shorter.")
     ] = False,
+    output: Annotated[
+        str | None, Option("-o", "--output", metavar="FILE", help="Write the page here (all).")
+    ] = None,
+    runs: Annotated[int, Option("--runs", min=1, help="Runs of each experiment (all).")] = 1,
     json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Reproduce a published experiment and print its numbers beside ours.
@@ -38,13 +47,49 @@ def experiment(
     ours must be near, or the limit that it must keep, by another way: an exact value, a bound, a
     figure computed from printed parameters.
     What is compared, and what differs and why, is in experiments/NAME/README.md.
+
+    "all" runs all of them and writes a page with every table and figure of the documents: what came
+    out beside what is published, a verdict that follows from the results, and what is missing or
+    cannot be here, with the reason. Exit status 1 if an experiment did not run.
     """
+    if name != ALL and (output is not None or runs != 1):
+        raise UserError("-o, --runs: for 'takt experiment all'")
     if list_all:
         _list(json)
     elif name is None:
         raise UserError("say which experiment; takt experiment --list names them")
+    elif name == ALL:
+        _run_all(full, runs, output, json)
     else:
         _run(experiments.find(name), full, json)
+
+
+def _run_all(full: bool, times: int, output: str | None, json: bool) -> None:
+    if output is None and not json:
+        raise UserError("-o: name the file for the page")
+    if output == files.STANDARD_STREAM and json:
+        raise UserError("--json and -o - both want standard output; name a file for the page")
+    if output is not None:
+        files.check_output(output)  # not after hours
+    from takt.reproduction import catalogue, document, judged, page
+    from takt.reproduction import runs as reproduction_runs
+
+    results = [reproduction_runs.run(each, full, times) for each in experiments.all_experiments()]
+    told = document.origin(full, times)
+    found = judged.judge(catalogue.read(), results)
+    if output is not None:
+        files.write_text(output, page.render(told, found, results))
+    if json:
+        console.print_json(document.document(told, found, results))
+    else:
+        verdicts = Counter(item.verdict for each in found for item in each.items)
+        table = _table("Tables and figures")
+        table.add_column("", right=True)
+        for kind, number in verdicts.most_common():
+            table.add_row(kind.value if kind else "nothing to reproduce", str(number))
+        show(table)
+    if any(result.failure for result in results):
+        raise Exit(ANSWER_IS_NO)
 
 
 def _list(json: bool) -> None:
@@ -61,7 +106,8 @@ def _list(json: bool) -> None:
 
 def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
     console.say(f"Running {experiment.name}; it is described in {experiment.folder}/README.md")
-    rows = experiment.run(full)
+    with supervision.nothing_left_running():
+        rows = experiment.run(full)
     if json:
         console.print_json(
             {
@@ -90,7 +136,7 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
         )
     show(table)
     for row in filter(_is_a_note, rows):
-        print(f"{row.what}: {row.ours}")
+        show(f"{row.what}: {row.ours}")
 
 
 def _is_a_note(row: experiments.Row) -> bool:

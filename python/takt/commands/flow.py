@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Annotated
 
 import takt_native
-from takt import console, documents, files, flow_bounds, inputs, pipeline, verdict
+from takt import (
+    chain_flows,
+    console,
+    documents,
+    files,
+    flow_bounds,
+    inputs,
+    pipeline,
+    verdict,
+)
 from takt import flow as flows
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
@@ -20,6 +29,7 @@ EXAMPLES = """
 takt flow trace/                                 every path from a source to a sink, the worst first
 takt flow trace/ --from /scan --to /cmd_vel      between two topics, nodes or callbacks
 takt flow trace/ --to /cmd_vel --why worst       why the latest message was late, in words
+takt flow trace/ --goals goals.yaml --why worst  the same of the message that takt latency has
 takt flow trace/ --from /scan --max 100ms        exit status 1 if a message took longer
 takt flow trace/ --from /scan --bound model.json what was seen of each term of the bound
 takt flow trace/ --from /scan -o flow.html       the viewer, with these flows as its chains
@@ -80,19 +90,50 @@ def flow(
             help="Where nodes declare no message links, believe what their behaviour suggests.",
         ),
     ] = True,
+    goals: Annotated[
+        str | None,
+        Option(
+            "--goals",
+            metavar="FILE",
+            help="The chains of this file, with the instances, begins and ends that takt latency "
+            "measures.",
+        ),
+    ] = None,
+    links: Annotated[
+        str | None,
+        Option(
+            "--links",
+            metavar="FILE",
+            help="A goals file, or one like it, that declares or denies links within nodes; see "
+            "docs/goals.md.",
+        ),
+    ] = None,
     json: Annotated[bool, Option("--json", help="Print the takt/flow document.")] = False,
 ) -> None:
     """Follow messages and say what their time went into.
 
     A latency is from the moment at which the source calls publish to the start of the sink's
-    callback, once for each message that the sink handles. Its parts add up to it exactly.
+    callback, once for each message that the sink handles; with --goals, from the activation of the
+    chain's first callback to its end, as takt latency measures it. Its parts add up to it exactly.
     """
+    others = {
+        "--from": source,
+        "--to": sink,
+        "--bound": bound,
+        "--links": links,
+        "--output": output,
+        "--instances": instances or None,
+    }
+    if goals is not None and (given := next((n for n, v in others.items() if v is not None), None)):
+        raise UserError(f"{given}: not with --goals, which names chains and links; leave it out")
     most = None if limit is None else _time(limit)
     if output == files.STANDARD_STREAM:
         raise UserError("-o -: name a file for the page")
     has_words = why is not None or limit is not None or bound is not None
     options: pipeline.Json = {"instances": instances, "infer": infer, "parts": json or has_words}
     options |= {name: value for name, value in (("from", source), ("to", sink)) if value}
+    if links is not None:
+        options["links"] = inputs.goals_file(links).links
     if why is not None and why != "worst":
         if not why.isdecimal():
             raise UserError(f"--why {why}: not the number of an instance, and not 'worst'")
@@ -101,7 +142,10 @@ def flow(
     if bound is not None or output is not None:
         model = inputs.model(traces if bound is None else [bound])
         options |= {"model": model.text, "joins": bound is not None}
-    document = pipeline.flow(traces, options)
+    if goals is None:
+        document = pipeline.flow(traces, options)
+    else:
+        document = chain_flows.document(traces, inputs.model(traces, goals), options.get("asked"))
     if model is not None and bound is not None:
         document["bound"] = flow_bounds.compare(document, model, pipeline.DEFAULT_ANALYSIS)
     for warning in document["provenance"]["warnings"]:
@@ -112,7 +156,8 @@ def flow(
     elif why is not None:
         pair = flows.find_instance(document, why)
         if pair is None:
-            lost = "no flow has this instance" if found else flows.nothing(source, sink)
+            nothing = flows.nothing(source, sink) if goals is None else flows.NO_CHAIN
+            lost = "no flow has this instance" if found else nothing
             raise UserError(f"--why {why}: {lost}")
         show(*map(printable, flows.story(*pair)))
     elif bound is not None:
@@ -120,11 +165,12 @@ def flow(
     elif found:
         show(flows.table(found))
         pairs = len({(path["from"], path["to"]) for path in found})
-        rows = len(found) if pairs == 1 else pairs
+        rows = len(found) if pairs == 1 or goals is not None else pairs
+        console.say(f"takt: {flows.measures(found)}")
         if rows > flows.MOST_SHOWN:
             console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
     else:
-        console.say(f"takt: {flows.nothing(source, sink)}")
+        console.say(f"takt: {flows.nothing(source, sink) if goals is None else flows.NO_CHAIN}")
     if model is not None and output is not None:
         page, missing = _page(traces, document, *model)
         files.write_text(output, page)
@@ -175,7 +221,17 @@ def _check(found: list[pipeline.Json], most: int) -> None:
         console.say("takt: --max: nothing was measured")
         raise Exit(ANSWER_IS_NO)
     named = zip(flows.names(found), found, strict=True)
-    late = [(name, flow) for name, flow in named if flow["max"] > most]
+    late = []
+    for name, flow in named:
+        if flow["max"] > most:
+            late.append((name, flow))
+        elif flow["uncertain"] and (flow["at_most"] is None or flow["at_most"]["max"] > most):
+            unknown = "by any time" if flow["at_most"] is None else duration(flow["at_most"]["max"])
+            console.say(
+                f"takt: {name}: it is not known whether {duration(most)} was kept, as it is not "
+                f"known which messages a join used; by the oldest possible ones {unknown}"
+            )
+            raise Exit(ANSWER_IS_NO)
     for name, flow in late:
         console.say(
             f"takt: {name}: {duration(flow['max'])} is above {duration(most)}; "

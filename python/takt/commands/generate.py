@@ -9,6 +9,7 @@ from takt import built, console, files
 from takt.arguments import Option
 from takt.commands.model import summary
 from takt.errors import UserError
+from takt.terminal import show
 
 EXAMPLES = """
 takt generate --seed 7                                       a model of a few callbacks
@@ -97,7 +98,7 @@ def generate(
     if json:
         console.print_json(text)
     else:
-        print(f"{output}: {summary(json_format.loads(text))}")
+        show(f"{output}: {summary(json_format.loads(text))}")
 
 
 def _chance(assignment: str) -> tuple[str, int]:

@@ -15,6 +15,7 @@ from takt.arguments import Option
 from takt.documents import Chain, Model
 from takt.errors import UserError
 from takt.formatting import count, printable
+from takt.terminal import show
 
 FORMATS = ("svg", "html", "dot")
 
@@ -70,7 +71,7 @@ def graph(
         console.print_json(document(model, shown))
     elif output != files.STANDARD_STREAM:
         vertices = count(len(model.callbacks), "callback")
-        print(f"{output}: {vertices}, {count(len(model.edges), 'edge')}")
+        show(f"{output}: {vertices}, {count(len(model.edges), 'edge')}")
 
 
 def _drawn(model: Model, chains: Sequence[Chain], kind: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from takt import console, losses, pipeline
+from takt import activity, console, labels, losses, pipeline
 from takt.arguments import Argument, Option
-from takt.formatting import NONE, count, duration, grouped
+from takt.errors import UserError
+from takt.formatting import NONE, count, duration, grouped, printable
 from takt.tables import cell
 from takt.terminal import Table, show
 
@@ -15,6 +16,7 @@ EXAMPLES = """
 takt info trace/                    hosts, nodes, callbacks, topics and executors
 takt info trace/ --all              also callbacks that never ran and unused topics
 takt info laptop.tar.xz robot/      several hosts, or parts of one recording, as one
+takt info trace/ --active-phase     allocations and page faults after start-up: by whom, where
 takt info trace/ --json             the takt/info document, with the count of every event
 """
 
@@ -28,33 +30,73 @@ def info(
     everything: Annotated[
         bool, Option("--all", help="Also callbacks that never ran and unused topics.")
     ] = False,
+    active_phase: Annotated[
+        bool,
+        Option(
+            "--active-phase",
+            help="Who allocated memory and had page faults after start-up, in which callback.",
+        ),
+    ] = False,
     json: Annotated[bool, Option("--json", help="Print the takt/info document.")] = False,
 ) -> None:
     """Say what is in a trace: nodes, callbacks, topics, executors, and what is missing."""
+    if active_phase and everything:
+        raise UserError("--all: of no use with --active-phase")
+    if active_phase:
+        _active_phase(traces, json)
+        return
     document = pipeline.info(traces)
+    document["labels"] = [told.json() for told in labels.read(traces)]
     for warning in document["warnings"]:
         console.say(f"takt: warning: {warning}")
     if json:
         console.print_json(document)
         return
     show(headline(document))
+    for line in map(_labels, document["labels"]):
+        show(line)
     tables = (_processes, _executors_and_callbacks, _topics)
     for table in (table for make in tables for table in make(document, everything)):
         show(table, "")
 
 
+def _active_phase(traces: list[str], json: bool) -> None:
+    document = pipeline.active_phase(traces)
+    lines = [*activity.lines(document)]
+    for warning in document["warnings"]:
+        console.say(f"takt: warning: {warning}")
+    if json:
+        console.print_json(document)
+        return
+    show(*map(printable, lines))
+    if document["calls"]:
+        show(activity.table(document), "")
+
+
 def headline(document: Json) -> str:
     """One line: how much, how long, what is missing."""
     lost = losses.in_words(document) or "none"
+    missing = document.get("unrecorded", [])
+    unrecorded = [f"{count(len(missing), 'process', 'processes')} not recorded"] if missing else []
     return ", ".join(
         (
             count(document["events"], "event"),
             f"{duration(document['duration'])} long",
             f"{lost} lost",
+            *unrecorded,
             count(len(document["nodes"]), "node"),
             count(len(document["executors"]), "executor"),
         )
     )
+
+
+def _labels(told: Json) -> str:
+    """One line: the labels of a recording, and where it was made."""
+    given = [f"{key}={value}" for key, value in told["labels"].items()]
+    ros = [f"ROS 2 {told['ros']}"] if told.get("ros") else []
+    packages = [count(len(told["packages"]), "package")] if told.get("packages") else []
+    place = (told.get("host"), told.get("kernel"))
+    return cell(", ".join([*given, *(str(each) for each in place if each), *ros, *packages]))
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -116,9 +158,34 @@ def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table
 
 def _topics(document: Json, everything: bool) -> Iterator[Table]:
     table = _table("Topics", "Topic", "Publishers", "Subscriptions", "Published", "Received")
+    numbers = ("publishers", "subscriptions", "publications", "takes")
     for topic in document["topics"]:
-        if everything or (topic["publications"] and topic["subscriptions"]):
-            numbers = ("publishers", "subscriptions", "publications", "takes")
-            table.add_row(cell(topic["name"]), *(grouped(topic[name]) for name in numbers))
+        if everything or _is_of_interest(topic):
+            row = [cell(topic["name"]), *(grouped(topic[name]) for name in numbers)]
+            table.add_row(*row, *filter(None, [_missing_side(topic)]))
     if table.row_count:
         yield table
+
+
+OF_EVERY_NODE = ("/rosout", "/parameter_events")
+"""Every node publishes there, and mostly nobody listens."""
+
+
+def _is_of_interest(topic: Json) -> bool:
+    if topic["left_out"]:
+        return True
+    if topic["publications"] and not topic["subscriptions"]:
+        return topic["name"] not in OF_EVERY_NODE
+    return bool(topic["publications"] or topic["takes"])
+
+
+def _missing_side(topic: Json) -> str:
+    """What of the topic is not in the recording, if messages show that it is there."""
+    if topic["left_out"]:
+        sides = topic["publishers"] + topic["subscriptions"]
+        return "left out" if topic["left_out"] == sides else f"{topic['left_out']} left out"
+    if topic["takes"] and not topic["publishers"]:
+        return "no publisher recorded"
+    if topic["publications"] and not topic["subscriptions"]:
+        return "no subscription recorded"
+    return ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from takt import console, inputs, pipeline, processors, remedies, tables, verdict
+from takt import bags, console, inputs, pipeline, processors, remedies, tables, verdict
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
+from takt.errors import UserError
 from takt.terminal import show
 
 EXAMPLES = """
@@ -14,6 +15,8 @@ takt latency trace/                              every chain: measured, and its 
 takt latency trace/ --goals goals.yaml           against goals, named by topics and nodes
 takt latency trace/ model.json                   against the bounds and goals of a model
 takt latency trace/ --goals goals.yaml --json    for scripts; the exit status says whether they hold
+takt latency rosbag2_2026_11_28/                 a bag of messages alone: ages, rates, latencies
+takt latency drive.mcap --goals goals.yaml       goals from topic to topic
 """
 
 
@@ -21,9 +24,9 @@ def latency(
     traces_and_documents: Annotated[
         list[str],
         Argument(
-            metavar="TRACE... [MODEL]",
+            metavar="TRACE... [MODEL] | BAG",
             help="Traces (folders or archives) and, if there is one, a takt/model document; else "
-            "the model is made from the traces.",
+            "the model is made from the traces. Or a bag: an .mcap or .db3 file, or the folder.",
         ),
     ],
     goals: inputs.Goals = None,
@@ -37,13 +40,28 @@ def latency(
 ) -> None:
     """Print how long each chain took, how long it can take at most, and its goal.
 
-    A chain's latency is from the activation of its first callback to the completion of its last.
+    A chain's latency is from the activation of its first callback to the completion of its last,
+    or, if its goal leads to a topic, to the publication there.
     The bound is what takt analyze computes for the model. Exit status 1 if a goal is missed: a
     measured latency is above it or, where nothing was measured, the bound.
 
     A bound rests on assumptions, such as how long each callback runs. Where the recording refutes
     one, the bound is called unfounded: it promises nothing, whatever was measured.
+
+    A bag has messages alone. It tells rates, gaps, how old stamps were when their messages were
+    recorded, and latencies between topics that carry the same stamps, by which goals from topic to
+    topic are judged. There are no bounds.
     """
+    if bag := next(filter(bags.is_bag, traces_and_documents), None):
+        if len(traces_and_documents) > 1:
+            raise UserError(f"{bag}: a bag; give it alone")
+        if guaranteed:
+            raise UserError(f"--guaranteed: {bag} is a bag, and a bag has no bounds")
+        from takt.bags.report import report
+
+        if not report(bag, goals, json):
+            raise Exit(ANSWER_IS_NO)
+        return
     given = inputs.sort(traces_and_documents)
     evaluation = inputs.evaluate(given, analysis, goals)
     for warning in evaluation.warnings:
@@ -56,7 +74,14 @@ def latency(
         console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     elif verdicts:
         show(tables.chains(verdicts))
-        for line in (*tables.idle_chains(verdicts), *tables.conditions(verdicts)):
+        for line in (
+            *tables.kinds(verdict.chain for verdict in verdicts),
+            *tables.ends(verdicts),
+            *tables.idle_chains(verdicts),
+            *tables.conditions(verdicts),
+            *tables.shared_memory(model, evaluation.measurement),
+            *tables.why(verdicts, given.traces, goals),
+        ):
             console.say(line)
         for line in advice.lines(inputs.paths_of_model(given), goals, evaluation.analysis):
             console.say(line)

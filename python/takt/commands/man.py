@@ -1,16 +1,18 @@
-"""takt man: Print a manual page."""
+"""takt man: Show a manual page."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from typing import Annotated
 
-from takt import cli, console, share
+from takt import cli, console, installation
 from takt.arguments import Argument, Option
-from takt.errors import UserError
 
 EXAMPLES = """
-takt man analyze | man -l -     read it
-takt man > takt.1               the page of all commands
+takt man analyze                read it
+takt man > takt.1               the page of all commands, in the form that man reads
 """
 
 
@@ -20,15 +22,17 @@ def man(
     ] = None,
     json: Annotated[bool, Option("--json", help="Print the page in one JSON document.")] = False,
 ) -> None:
-    """Print the manual page of a command, in the form that man reads.
+    """Show the manual page of a command; to a file or a pipe, print it in the form that man reads.
 
     Packages of Takt install all pages: man takt, man takt-analyze.
     """
-    if command is not None and command not in cli.commands():
-        raise UserError(f"{command}: no such command; one of {', '.join(cli.commands())}")
-    known = {described.name: described for described in share.commands()}
-    page = share.manual(known[command] if command is not None else None)
+    if command is not None:
+        cli.check_name(command)
+    known = {described.name: described for described in installation.commands()}
+    page = installation.manual(known[command] if command is not None else None)
     if json:
         console.print_json({"format": "takt/manual", "version": 1, "page": page})
+    elif sys.stdout.isatty() and shutil.which("man") is not None:
+        subprocess.run(["man", "-l", "-"], input=page, text=True, check=False)
     else:
         print(page, end="")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import takt_native
-from takt import console, files, inputs, managing
-from takt.arguments import Argument, Exit, Option
+from takt import console, files, inputs, managing, sharing
+from takt.arguments import Argument, BadParameter, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.terminal import show
@@ -20,6 +20,7 @@ takt manage --goals goals.yaml                                       what runs, 
 takt manage --goals goals.yaml --dry-run                             say what would be done
 takt manage --goals goals.yaml --log decisions.jsonl
 takt manage --goals goals.yaml --plan plan.json                      beside takt apply plan.json
+takt manage --goals goals.yaml --share -- ./bringup                  its topics in shared memory
 takt manage --replay decisions.jsonl                                 decide again, and compare
 """
 
@@ -93,6 +94,8 @@ def manage(
         str | None,
         Option(metavar="LOG", help="Decide again what a log tells, and compare."),
     ] = None,
+    share: sharing.Share = False,
+    share_topics: sharing.Topics = None,
     json: Annotated[
         bool, Option("--json", help="Print the takt/status document at the end.")
     ] = False,
@@ -111,6 +114,9 @@ def manage(
         raise UserError("say which goals with --goals FILE; docs/goals.md says what is in it")
     if not Path(goals).is_file():
         raise UserError(f"{goals}: no such file; goals are read again while programs run")
+    chosen = inputs.period(period)
+    if short := inputs.why_period_is_short(chosen):
+        raise BadParameter(short, param_hint="--period")
     request = managing.Request(
         goals,
         tuple(command or ()),
@@ -118,18 +124,21 @@ def manage(
         dry_run=dry_run,
         margin=margin,
         leave=leave,
-        period=inputs.period(period),
+        period=chosen,
         pinned=inputs.cores(pin) if pin is not None else None,
         log=log,
         plan=plan,
         command_output=sys.stderr.fileno() if json else None,
         diagnostics=diagnostics,
+        share=sharing.asked(share_topics, share=share, command=command),
     )
-    status, code = managing.manage(request, lambda line: console.say(f"takt: {line}"))
+    status, code, failure = managing.manage(request, lambda line: console.say(f"takt: {line}"))
     if json:
         console.print_json(status)
     else:
-        show(*managing.view(status))
+        show(*managing.view(status, is_over=True))
+    if failure:
+        raise UserError(f"nothing is managed any more: {failure}")
     if code:
         raise Exit(code)
     if strangers := managing.goals_without_a_chain(status):
@@ -146,7 +155,7 @@ def _replay(log: str, as_json: bool) -> None:
     else:
         for decision in found["decisions"]:
             for change in decision["changes"]:
-                print(f"{decision['time'] / 1e9:.3f}: {change}")
+                show(f"{decision['time'] / 1e9:.3f}: {change}")
         for difference in found["differences"]:
             console.say(f"takt: {difference}")
         same = len(found["decisions"]) - len(found["differences"])

@@ -9,6 +9,7 @@ from takt import console, documents, files, inputs, pipeline
 from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.formatting import count
+from takt.terminal import show
 
 SHARE = 1_000_000
 AGING = {"period": 1, "weight": SHARE, "threshold": SHARE, "margin": SHARE}
@@ -23,6 +24,7 @@ takt model trace/ --chains-from other.json -o m.json    chains and goals of anot
 takt model run1/ run2/ run3/ --merge -o model.json      one model of several runs
 takt model trace/ --phases -o model.json                nodes as they are since they changed last
 takt model trace/ --aging period=600,weight=0.2         execution times of long ago lose weight
+takt model trace/ --what-if 'reserve(/lidar)=3ms/5ms' -o changed.json
 takt model trace/ | takt analyze -                      straight to the bounds
 """
 
@@ -88,6 +90,7 @@ def model(
             "threshold and margin, as NAME=VALUE,… What is not given is 600, 0.2, 0.9, 0.",
         ),
     ] = None,
+    what_if: inputs.WhatIf = None,
     json: Annotated[
         bool, Option("--json", help="Print the takt/model document, wherever it is written.")
     ] = False,
@@ -99,6 +102,9 @@ def model(
     if goals is not None and chains_from is not None:
         raise UserError("--goals and --chains-from both say which chains there are; give one")
     given: dict[str, Any] = {"name": name or inputs.title(traces)}
+    read = inputs.goals_file(goals) if goals is not None else None
+    if read is not None:
+        given["links"] = read.links
     for option, path in (("chains_from", chains_from), ("supplies_from", supplies_from)):
         if path is not None:
             other = inputs.ModelText(files.read_document(path), files.source_name(path))
@@ -116,15 +122,26 @@ def model(
     for line in warnings(document["provenance"]):
         console.say(f"takt: warning: {line}")
     text = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    if goals is not None:
-        text = inputs.with_goals(inputs.ModelText(text, output), goals).text
+    if read is not None:
+        text = inputs.with_goals(inputs.ModelText(text, output), read).text
+    if what_if is not None:
+        text = _changed(inputs.what_if(inputs.ModelText(text, output), what_if).text, what_if)
     files.write_text(output, text)
     if output == files.STANDARD_STREAM:
         return
     if json:
         console.print_json(text)
     else:
-        print(f"{output}: {summary(json_format.loads(text))}")
+        show(f"{output}: {summary(json_format.loads(text))}")
+
+
+def _changed(text: str, changes: str) -> str:
+    """The model with a warning that no recording is like it."""
+    document = json_format.loads(text)
+    document["provenance"].setdefault("warnings", []).append(
+        f"the model was changed by --what-if {changes!r}: nothing recorded it so"
+    )
+    return json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def _aging(text: str) -> dict[str, int]:

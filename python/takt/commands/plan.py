@@ -6,19 +6,29 @@ import json as json_format
 from typing import Annotated, Any
 
 import takt_native
-from takt import bridge_plan, console, files, inputs, pipeline, starvation
-from takt.arguments import Option
+from takt import bridge_plan, console, files, inputs, pipeline, starvation, thread_plan
+from takt.arguments import Exit, Option
+from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.formatting import count, duration
+from takt.formatting import count, duration, printable
 from takt.starvation import Relief
+from takt.terminal import show
 
 EXAMPLES = """
 takt plan model.json --executor edf -o plan.json     deadlines and chains for EDF executors
 takt plan model.json --executor fixed_priority       to standard output
+takt plan model.json --priorities best               those that guarantee the most chains
 takt plan model.json --avoid-starvation              nothing loses messages or is late
 takt plan model.json --same-executors                the same without a thread more
+takt plan model.json --threads -o threads.yaml       reservations by nodes, for takt apply
 takt plan model.json --link robot=10.0.0.1,base=10.0.0.2 -o bridge.yaml     for takt bridge
 """
+
+
+FIXED_PRIORITY = "fixed_priority"
+BEST = "best"
+RULES = (BEST, "rate_monotonic", "deadline_monotonic", "chain_priority", "audsley")
+"""Of priorities."""
 
 
 def plan(
@@ -37,6 +47,14 @@ def plan(
             "--output", "-o", metavar="FILE", help='Where to write the plan; "-": standard output.'
         ),
     ] = files.STANDARD_STREAM,
+    priorities: Annotated[
+        str | None,
+        Option(
+            metavar="RULE",
+            help="Fixed priorities by a rule, and what they guarantee: rate_monotonic, "
+            "deadline_monotonic, chain_priority, audsley, or the best of these.",
+        ),
+    ] = None,
     avoid_starvation: Annotated[
         bool,
         Option(
@@ -53,6 +71,14 @@ def plan(
             help="The same by priorities alone, however long chains become.",
         ),
     ] = False,
+    threads: Annotated[
+        bool,
+        Option(
+            "--threads",
+            help="Write a takt/threads file for takt apply instead: the reservations of takt "
+            "budget, by names of nodes, and say what they guarantee.",
+        ),
+    ] = False,
     link: Annotated[
         str | None,
         Option(
@@ -64,7 +90,8 @@ def plan(
     ] = None,
     goals: inputs.Goals = None,
     json: Annotated[
-        bool, Option("--json", help="Print the takt/plan document, wherever it is written.")
+        bool,
+        Option("--json", help="Print the takt/plan or takt/threads document too."),
     ] = False,
 ) -> None:
     """Plan a model's executors: priorities, deadlines, chains and groups of real nodes' callbacks.
@@ -77,14 +104,26 @@ def plan(
     and spends a thread more where chains would have to wait too long for what is raised.
     """
     text, source = inputs.model(models, goals)
+    if threads:
+        others = (executor, options, priorities, avoid_starvation, same_executors)
+        if any(others) or link is not None:
+            raise UserError("--threads plans threads; only --goals, -o and --json go with it")
+        _plan_threads(text, source, output, json)
+        return
     if link is not None:
-        if executor or options or avoid_starvation or same_executors or json:
+        if any((executor, options, priorities, avoid_starvation, same_executors, json)):
             raise UserError("--link plans messages, not executors; only --goals and -o go with it")
         files.write_text(output, bridge_plan.plan(text, source, link))
         return
     wanted: dict[str, Any] = files.read_object(options) if options is not None else {}
     if executor is not None:
         wanted["executor"] = executor
+    keeps_all = True
+    if priorities is not None:
+        if executor not in (None, FIXED_PRIORITY):
+            raise UserError(f"--priorities are for {FIXED_PRIORITY} executors, not for {executor}")
+        wanted["executor"] = FIXED_PRIORITY
+        text, keeps_all = _assign(text, source, priorities)
     document = pipeline.plan(text, source, wanted)
     for warning in document.pop("warnings", []):
         console.say(f"takt: warning: {warning}")
@@ -98,14 +137,56 @@ def plan(
         document.pop("warnings", None)
     written = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
     files.write_text(output, written)
-    if output == files.STANDARD_STREAM:
-        return
-    if json:
-        console.print_json(written)
-    else:
-        executors = document["executors"]
-        callbacks = sum(len(executor["callbacks"]) for executor in executors)
-        print(f"{output}: {count(len(executors), 'executor')}, {count(callbacks, 'callback')}")
+    if output != files.STANDARD_STREAM:
+        if json:
+            console.print_json(written)
+        else:
+            executors = document["executors"]
+            callbacks = sum(len(executor["callbacks"]) for executor in executors)
+            show(f"{output}: {count(len(executors), 'executor')}, {count(callbacks, 'callback')}")
+    if not keeps_all:
+        raise Exit(ANSWER_IS_NO)
+
+
+def _assign(text: str, source: str, rule: str) -> tuple[str, bool]:
+    """The model with fixed priorities by the rule, and whether they guarantee all goals; says what
+    they guarantee.
+    """
+    if rule not in RULES:
+        raise UserError(f'--priorities: "{printable(rule)}" is not one of {", ".join(RULES)}')
+    found, model = pipeline.assign_priorities(text, source, rule="" if rule == BEST else rule)
+    chosen = max(found, key=lambda one: one["guaranteed"] if rule == BEST else one["rule"] == rule)
+    goals = sum(chain.goal is not None for chain in pipeline.read_model(text, source).chains)
+    others = [f"{one['rule']} {one['guaranteed']}" for one in found if one is not chosen]
+    console.say(
+        f"takt: priorities by {chosen['rule']} guarantee {chosen['guaranteed']} of "
+        f"{count(goals, 'chain')} with a goal ({', '.join(others)})"
+    )
+    return model, chosen["guaranteed"] == goals
+
+
+def _plan_threads(text: str, source: str, output: str, json: bool) -> None:
+    """Writes reservations of threads, and says the bounds under exactly these."""
+    proposal = thread_plan.propose(text, source)
+    if proposal.document["threads"]:
+        files.write_text(output, proposal.yaml())
+        if output != files.STANDARD_STREAM:
+            if json:
+                console.print_json(proposal.document)
+            else:
+                show(f"{output}: {count(len(proposal.budget['executors']), 'reservation')}")
+    bounds = {chain.id: chain.bound for chain in proposal.bounds.chains}
+    for chain in proposal.budget["chains"]:
+        bound, goal = duration(bounds[chain["id"]]), duration(chain["goal"])
+        state = f"{chain['state']}: at most {bound}" if chain["met"] else chain["state"]
+        console.say(f"takt: {printable(chain['id'])}: {state}, goal {goal}")
+    if not proposal.document["threads"]:
+        raise UserError(
+            f"{source}: reservations guarantee no chain with a goal; 'takt budget' says what they "
+            "would need"
+        )
+    if not proposal.budget["met"]:
+        raise Exit(ANSWER_IS_NO)
 
 
 def _reliefs(

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import takt_native
-from takt import console, files
+from takt import console, files, joining, labels, sharing
 from takt.arguments import Argument, Exit, Option
 from takt.errors import UserError
-from takt.formatting import megabytes
-from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost
+from takt.formatting import count, data_size
+from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost, unrecorded
 from takt.recorder import record as record_trace
 
 EXAMPLES = """
@@ -26,8 +26,18 @@ takt record -- python3 talker.py                 one program, from its first eve
 takt record --duration 10 -o run1 -- ros2 launch demo robot.launch.py
 takt record --duration 30                        what already runs
 takt record --event 'ros2:callback_*' -- ./node  only some events
+takt record --exclude '/tf*' --exclude /rosout -- ros2 launch demo robot.launch.py
+takt record --include '/planner' --buffer 64 --backend ring -- ./node
+takt record --join laptop/ robot.tar.xz -o both  recordings of several hosts as one
+takt record --label robot=r7 --label version=1.4 -- ./node   kept in the trace, for takt info
 takt record --backend ring --snapshot -o robot   the newest events, when 'takt snapshot' asks
+takt record --share -- ros2 launch demo robot.launch.py      its topics in shared memory
+takt record --share-topics '/camera/*' -- ./node             those of a camera only
 """
+
+
+SNAPSHOT_SIZE = 64
+"""MB."""
 
 
 class Backend(str, Enum):
@@ -41,7 +51,7 @@ def record(
         list[str] | None,
         Argument(
             metavar="[-- COMMAND...]",
-            help="What to start and record.",
+            help="What to start and record; with --join, the recordings.",
             show_default=False,
         ),
     ] = None,
@@ -77,7 +87,50 @@ def record(
     ] = False,
     snapshot_size: Annotated[
         int, Option(metavar="MB", min=1, max=16_384, help="Memory for --snapshot.")
-    ] = 64,
+    ] = SNAPSHOT_SIZE,
+    include: Annotated[
+        list[str] | None,
+        Option(
+            metavar="PATTERN",
+            help="Record only these nodes, topics or node:topic, such as '/planner' or '/camera/*';"
+            " may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        Option(metavar="PATTERN", help="Leave these out, such as '/tf*'.", show_default=False),
+    ] = None,
+    buffer: Annotated[
+        float | None,
+        Option(
+            metavar="MB",
+            min=0.25,
+            max=4096,
+            help="Room for events until they are written: of each process (ring, 2), each processor"
+            " (lttng, 8) or each kind of probe (ebpf, 16).",
+            show_default=False,
+        ),
+    ] = None,
+    join: Annotated[
+        bool,
+        Option("--join", help="Record nothing, but put TRACE... together as one, -o."),
+    ] = False,
+    label: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="Keep this with the trace, such as robot=r7; may be repeated. More come from the "
+            "variable TAKT_LABELS (KEY=VALUE,KEY=VALUE).",
+            show_default=False,
+        ),
+    ] = None,
+    label_file: Annotated[
+        str | None,
+        Option(metavar="FILE", help="Keep these labels, too: a line KEY=VALUE for each."),
+    ] = None,
+    share: sharing.Share = False,
+    share_topics: sharing.Topics = None,
     json: Annotated[bool, Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Record what a command does, or what already runs.
@@ -90,9 +143,33 @@ def record(
 
     With --snapshot nothing is written until 'takt snapshot' (or SIGUSR1) asks for it: then the
     newest events, and all that tell what objects are, become the trace DIR-1, the next time DIR-2.
+
+    With --include and --exclude, what nodes and topics do is recorded only as wanted; that they are
+    there is recorded always. Patterns are as in goals files.
     """
+    if join:
+        unused = {
+            "--backend": backend is not Backend.LTTNG,
+            "--kernel": kernel,
+            "--duration": duration,
+            "--event": event,
+            "--snapshot": snapshot,
+            "--snapshot-size": snapshot_size != SNAPSHOT_SIZE,
+            "--include": include,
+            "--exclude": exclude,
+            "--buffer": buffer,
+            "--label": label,
+            "--label-file": label_file,
+            "--share": share,
+            "--share-topics": share_topics,
+        }
+        if given := [name for name, value in unused.items() if value]:
+            raise UserError(f"{', '.join(given)}: of no use with --join, which records nothing")
+        _join(command or [], output, json)
+        return
     if output == Path(files.STANDARD_STREAM):
         raise UserError("-o -: name a folder for the trace")
+    shared_topics = sharing.asked(share_topics, share=share, command=command)
     trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
     request = Request(
         backend.value,
@@ -104,6 +181,11 @@ def record(
         duration,
         # Standard output is for our document alone.
         command_output=sys.stderr.fileno() if json else None,
+        include=include or (),
+        exclude=exclude or (),
+        buffer_size=round((buffer or 0) * 2**20),
+        labels=labels.document(labels.given(label or (), label_file)),
+        share=shared_topics,
     )
     with _display(request) as watch:
         recorded = record_trace(request, watch)
@@ -113,20 +195,34 @@ def record(
     found = _look_into(recorded)
     if json:
         console.print_json(_document(recorded, found))
-    for warning in found.warnings:
+    # The trace says the same of them, but there may be none.
+    for warning in found.warnings if recorded.bytes else map(unrecorded, recorded.unrecorded):
         console.say(f"takt: warning: {warning}")
     if found.events:
         console.say(
             f"Recorded {found.events} events in {recorded.seconds:.1f} s, "
-            f"{megabytes(recorded.bytes)}, {lost(found.losses)}: {trace}"
+            f"{data_size(recorded.bytes)}, {lost(found.losses)}: {trace}"
         )
         console.say(f"Next: takt info {shlex.quote(str(trace))}")
     else:
-        console.say(f"takt: {_why_nothing(request, found)}")
+        console.say(f"takt: {_why_nothing(request, recorded, found)}")
     if recorded.command_status:
         console.say(f"takt: {request.command[0]} ended with status {recorded.command_status}")
     if status := recorded.command_status or int(found.events == 0):
         raise Exit(status)
+
+
+def _join(traces: list[str], output: Path | None, json: bool) -> None:
+    if output is None:
+        raise UserError("--join: name the new recording with -o")
+    joined = joining.join(traces, output)
+    if json:
+        console.print_json(joined)
+    console.say(
+        f"Joined {count(len(traces), 'recording')} of {', '.join(joined['hosts'])}: "
+        f"{joined['events']} events: {output}"
+    )
+    console.say(f"Next: takt info {shlex.quote(str(output))}")
 
 
 def _tell_snapshots(recorded: Recorded, json: bool) -> None:
@@ -162,10 +258,14 @@ def _display(request: Request) -> Iterator[Watch]:
 
         def watch(seconds: float, size: int, losses: dict[str, int]) -> None:
             set_text(
-                f"Recording what runs {until}: {seconds:.0f} s, {megabytes(size)}, {lost(losses)}"
+                f"Recording what runs {until}: {seconds:.0f} s, {data_size(size)}, {lost(losses)}"
             )
 
         yield watch
+
+
+_OF_RECORDER = ("takt:unrecorded_process", "takt:selection")
+"""Events that tell of the recording itself."""
 
 
 @dataclass
@@ -190,10 +290,14 @@ def _look_into(recorded: Recorded) -> _Found:
     }
     kinds = [*recorded.losses, *(kind for kind in said if kind not in recorded.losses)]
     losses = {kind: max(recorded.losses.get(kind, 0), said.get(kind, 0)) for kind in kinds}
-    return _Found(int(info["events"]), losses, info["warnings"])
+    events = info["events"] - sum(info["by_name"].get(name, 0) for name in _OF_RECORDER)
+    return _Found(int(events), losses, info["warnings"])
 
 
-def _why_nothing(request: Request, found: _Found) -> str:
+def _why_nothing(request: Request, recorded: Recorded, found: _Found) -> str:
+    if recorded.unrecorded:
+        number = count(len(recorded.unrecorded), "process", "processes")
+        return f"nothing was recorded: the {number} with ROS 2 could not be"
     if any(found.losses.values()):
         return f"nothing was recorded: {lost(found.losses)}"
     if list(request.events) != list(DEFAULT_EVENTS):
@@ -213,6 +317,7 @@ def _document(recorded: Recorded, found: _Found) -> dict[str, Any]:
         "events": found.events,
         "bytes": recorded.bytes,
         "losses": found.losses,
+        "unrecorded": recorded.unrecorded,
         "warnings": found.warnings,
         "command_status": recorded.command_status,
     }

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from takt import console, files, inputs, runner
+from takt import console, files, inputs, runner, sharing
 from takt.arguments import Option
 from takt.formatting import duration as readable
 from takt.formatting import grouped
@@ -25,6 +25,7 @@ takt record --duration 10 -- takt run models/pipeline.json     recorded
 takt run trace/ --executor edf                                 what a trace shows, run anew
 takt run model.json --plan plan.json --priority 50             with the gates of takt shape
 takt run model.json --duration 5 --log nodes.jsonl             with what the nodes received and sent
+takt run models/pipeline.json --share                          its topics in shared memory
 takt run model.json --surge track=3@20-40                      a callback is slow for a while
 """
 
@@ -77,6 +78,8 @@ def run(
             "from one second of the run to another. May be repeated.",
         ),
     ] = None,
+    share: sharing.Share = False,
+    share_topics: sharing.Topics = None,
     json: Annotated[bool, Option("--json", help="Print the takt/run document.")] = False,
 ) -> None:
     """Execute a model as real ROS 2 nodes.
@@ -104,6 +107,7 @@ def run(
                 surges,
                 log=log is not None,
                 priorities=_priorities(plan, priority, punctual),
+                share=sharing.asked(share_topics, share=share, command=models),
             )
     if log is not None:
         lines = [json_format.dumps(entry, ensure_ascii=False) + "\n" for entry in result.log]
@@ -192,6 +196,9 @@ def _executors(plan: runner.Plan, result: runner.Result, priority: int | None) -
             supply = executor["supply"]
             if supply["kind"] == "reservation":
                 asked = f"{readable(supply['budget'])} every {readable(supply['period'])}"
+                given = styled("yes", "green")
+            elif supply["kind"] == "fixed_priority":
+                asked = f"SCHED_FIFO {supply['priority']}"
                 given = styled("yes", "green")
             else:
                 asked = "a whole processor"

@@ -12,7 +12,7 @@ from takt.arguments import Option
 from takt.documents import ShapedChain, Shaping
 from takt.errors import UserError
 from takt.formatting import count, duration
-from takt.shaping import gates, loops, picture, plans, profile
+from takt.shaping import gates, loops, picture, plans, profile, supplies
 from takt.tables import cell
 from takt.terminal import Table, show
 
@@ -193,7 +193,8 @@ def shape(
     if traces and request.phase.topic is not None:
         request = _locked(request, traces, model, chain, _time(phase_delay))
     source = "trace" if traces else "simulation"
-    plan = plans.make(model, latencies, source, request, _absolute(topic))
+    bounds = {} if traces else supplies.bounds(measured, text.source, list(latencies))
+    plan = plans.make(model, latencies, source, request, _absolute(topic), bounds)
     if let is None:
         plan = plans.with_baselines(plan, model, text.source, min(cycles, 1000), seed)
     plan = pipeline.with_origin(plan, text.text, text.source)
@@ -289,7 +290,8 @@ def _print(plan: Shaping) -> None:
             show(
                 f"\nThe longest latency becomes {longest:+.1f} %, the mean {mean:+.1f} %. None of "
                 f"{count(before.count, 'execution')} took longer than {duration(before.max)}; with "
-                f"95 % confidence, at most {100 * chain.unseen:.2g} % of all do.\n"
+                f"95 % confidence, at most {100 * chain.unseen:.2g} % of all do."
+                f"{supplies.sentence(chain)}\n"
             )
 
 

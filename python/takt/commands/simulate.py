@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json as json_format
+from pathlib import Path
 from typing import Annotated, Any
 
-from takt import console, documents, files, gantt, inputs, perfetto, pipeline
+import takt_native
+from takt import console, documents, files, gantt, inputs, labels, perfetto, pipeline
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
 from takt.errors import UserError
-from takt.formatting import NONE, count, grouped, printable
+from takt.formatting import NONE, count, goal_of, grouped, printable
 from takt.formatting import duration as readable
-from takt.names import labels
+from takt.names import labels as short_names
 from takt.shaping import gates, plans
 from takt.tables import cell
 from takt.terminal import Table, show, styled, width
@@ -24,6 +26,7 @@ takt simulate model.json --executor edf              what another executor would
 takt simulate model.json --cores 4                   executors' threads share four cores
 takt simulate model.json --seed 1 --plan plan.json   with the gates of takt shape
 takt simulate model.json --perfetto trace.json       every instance, for ui.perfetto.dev
+takt simulate model.json --seed 1 -o run1/           a recording of it, for every other command
 takt simulate model.json --replay trace/             do executors decide as recorded ones did?
 """
 
@@ -75,7 +78,21 @@ def simulate(
     json: Annotated[bool, Option("--json", help="Print the takt/simulation document.")] = False,
     output: Annotated[
         str | None,
-        Option("--output", "-o", metavar="FILE", help="Also write the document to this file."),
+        Option(
+            "--output",
+            "-o",
+            metavar="TRACE|FILE.json",
+            help="Also write a recording of the run to this folder, as if a robot had been "
+            "recorded; or, to a name that ends in .json, the document.",
+        ),
+    ] = None,
+    label: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="Keep this with the recording, as takt record does; may be repeated.",
+            show_default=False,
+        ),
     ] = None,
     perfetto_file: Annotated[
         str | None,
@@ -94,10 +111,20 @@ def simulate(
     A simulation is one legal schedule, so what it shows is never above the bounds of takt analyze.
     Exit status 1 if a chain is seen to miss its goal, or if an order of --replay differs. A chain
     that never completed misses nothing, but a warning says that its goal was not tested.
+
+    A recording is of the nodes that takt run would make of the model. What the model has that it
+    cannot say is a warning.
     """
+    recording = output if output is not None and _is_recording(output) else None
+    if label and recording is None:
+        raise UserError("--label: only a recording keeps labels; name its folder with -o")
     model = inputs.model(models, goals)
     text, source = model
     if replay is not None:
+        if recording is not None:
+            raise UserError(
+                f"-o {output}: --replay makes no recording; name a file that ends in .json"
+            )
         others = (seed, executor, cores, plan_file, options, perfetto_file)
         if any(other is not None for other in others):
             raise UserError(
@@ -132,7 +159,7 @@ def simulate(
         wanted.setdefault("timeline", gantt.MOST_INSTANCES)
     from_file = [name for name, value in given.items() if wanted[name] == value]
     with inputs.options_from(options, from_file):
-        simulation = pipeline.simulate(text, source, wanted)
+        simulation = _simulate(text, source, wanted, recording, label or [])
     simulated_text = documents.to_json(simulation)
     valid = model.parsed()
     for warning in simulation.warnings:
@@ -143,7 +170,7 @@ def simulate(
             f"{readable(chain.goal)} was not tested; try a longer --duration, or other phases by "
             "--seed"
         )
-    if output is not None and output != files.STANDARD_STREAM:
+    if output is not None and output != files.STANDARD_STREAM and recording is None:
         files.write_text(output, simulated_text)
     if perfetto_file is not None:
         files.write_text(perfetto_file, perfetto.trace(valid, simulation.timeline))
@@ -162,6 +189,28 @@ def simulate(
         console.print_json(simulated_text)
     if any(_missed(chain) for chain in simulation.chains):
         raise Exit(ANSWER_IS_NO)
+
+
+def _is_recording(output: str) -> bool:
+    """Whether what is to be written there is a recording and no document."""
+    path = Path(output)
+    is_file = path.exists() and not path.is_dir()  # a device or a pipe, or a former document
+    return output != files.STANDARD_STREAM and path.suffix != ".json" and not is_file
+
+
+def _simulate(
+    text: str, source: str, options: dict[str, Any], recording: str | None, told: list[str]
+) -> Simulation:
+    if recording is None:
+        return pipeline.simulate(text, source, options)
+    kept = labels.document(labels.given(told))
+    with files.replacement_folder(recording) as folder:
+        try:
+            simulation = pipeline.simulate(text, source, options, str(folder))
+            labels.write(folder, kept)
+        except (UserError, takt_native.InputError) as error:  # the folder is not there any more
+            raise UserError(str(error).replace(str(folder), recording)) from error
+    return simulation
 
 
 def _replay(trace: str, text: str, source: str, json: bool, output: str | None) -> None:
@@ -232,7 +281,7 @@ def _print(model: Model, simulation: Simulation, before: Simulation | None) -> N
 
 
 def _callbacks(model: Model, simulation: Simulation, before: Simulation | None) -> Table:
-    names = labels(model.callbacks)
+    names = short_names(model.callbacks)
     former = {entry.id: entry.max for entry in before.callbacks} if before else {}
     lost = any(callback.skipped or callback.discarded for callback in simulation.callbacks)
     columns = ("Instances", "Min", "p50", "p99", "Max") + (("Skipped", "Lost") if lost else ())
@@ -257,7 +306,7 @@ def _chains(simulation: Simulation, before: Simulation | None) -> Table:
     for chain in simulation.chains:
         values = [readable(v) for v in (chain.min, chain.p50, chain.p99, chain.max)]
         values += _change(former.get(chain.id), chain.max) if before else []
-        values.append(readable(chain.goal))
+        values.append(goal_of(chain.goal, chain.kind))
         verdict = NONE
         if _untested(chain):
             verdict = styled("never completed", "yellow")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from takt.doctor import machine, privileges, reservations, ros, scheduling, tracing
+from takt.doctor import machine, privileges, reservations, ros, scheduling, supply, tracing
 from takt.doctor.check import Check, State
 
 CHECKS = (
@@ -14,6 +14,7 @@ CHECKS = (
     scheduling.deadline,
     scheduling.fifo,
     reservations.reservations,
+    supply.budgets,
     privileges.privileges,
     machine.cores,
     machine.clocks,

@@ -36,16 +36,20 @@ class SchedulingAttributes(ctypes.Structure):
 
 
 def _become_deadline() -> None:
-    """Reserves 0.1 ms of every 100 ms for the calling thread. OSError if refused."""
+    become_deadline(100 * MICROSECOND, 100_000 * MICROSECOND)
+
+
+def become_deadline(budget: int, period: int) -> None:
+    """Reserves so many nanoseconds of every period for the calling thread. OSError if refused."""
     number = SCHED_SETATTR.get(platform.machine())
     if number is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     attributes = SchedulingAttributes(
         size=ctypes.sizeof(SchedulingAttributes),
         policy=SCHED_DEADLINE,
-        runtime=100 * MICROSECOND,
-        deadline=100_000 * MICROSECOND,
-        period=100_000 * MICROSECOND,
+        runtime=budget,
+        deadline=period,
+        period=period,
     )
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(number, 0, ctypes.byref(attributes), 0) != 0:

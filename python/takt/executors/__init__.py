@@ -21,6 +21,7 @@ from takt.executors.policies import (  # noqa: E402
     EdfExecutor,
     EventsExecutor,
     FixedPriorityExecutor,
+    GraphAwareEdfExecutor,
     GraphAwareExecutor,
 )
 
@@ -29,6 +30,7 @@ __all__ = [
     "EdfExecutor",
     "EventsExecutor",
     "FixedPriorityExecutor",
+    "GraphAwareEdfExecutor",
     "GraphAwareExecutor",
     "PlannedExecutor",
 ]

@@ -1,24 +1,11 @@
-"""Stand-ins for the parts of rclpy's executor that tasks and futures use."""
+"""Coroutines that wait: what they wait for, and how they go on."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Generator
 from typing import Any
 
-import takt_executors
-
-
-class Wake:
-    """Replaces rclpy's guard condition."""
-
-    def __init__(self, trigger: takt_executors.Trigger) -> None:
-        self._trigger = trigger
-
-    def trigger(self) -> None:
-        self._trigger.trigger()
-
-    def destroy(self) -> None:
-        """Nothing is to be destroyed."""
+from rclpy.task import Future
 
 
 class Rest(Awaitable[None]):
@@ -34,3 +21,15 @@ class Rest(Awaitable[None]):
             except StopIteration:
                 return
             yield
+
+
+def awaited_future(coroutine: Any) -> Future | None:
+    """The future that a suspended coroutine awaits; None: it waits for something else."""
+    while True:
+        while (inner := getattr(coroutine, "cr_await", None)) is not None:
+            coroutine = inner
+        frame = getattr(coroutine, "gi_frame", None)
+        owner = frame.f_locals.get("self") if frame is not None else None
+        if not isinstance(owner, Rest):
+            return owner if isinstance(owner, Future) else None
+        coroutine = owner.coroutine

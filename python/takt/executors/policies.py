@@ -80,8 +80,7 @@ class ChainPriorityExecutor(PlannedExecutor):
     def set_chains(self, chains: Sequence[Sequence[Entity]]) -> None:
         """The chains, the most important first."""
         self._chains = [list(chain) for chain in chains]
-        self._changed_settings = True
-        self.wake()
+        self._tell_policy()
 
     def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
         in_order = [entity for chain in reversed(self._chains) for entity in chain]
@@ -96,16 +95,45 @@ class ChainPriorityExecutor(PlannedExecutor):
 class GraphAwareExecutor(FixedPriorityExecutor):
     """Whatever a callback triggers, directly or not, inherits the priority of its root.
 
-    Roots are the callbacks with a priority; without any, timers are, by their rate. One thread.
+    Roots are timers and what has a priority. Without any, timers are ordered by their rate; else
+    undeclared ones come last. So does what comes from outside for a callback that has none. One
+    thread.
     """
 
     def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
-        if options.get("num_threads") not in (None, 1):
-            raise ValueError("GraphAwareExecutor has one thread: leave num_threads out")
+        check_for_one_thread(type(self), options)
         super().__init__(plan, executor, **options)
 
     def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
         return {"rule": "root_priority", "callbacks": planned_callbacks(schedule, self._root)}
 
     def _root(self, entity: Entity, address: Json) -> Json | None:
-        return self._callback(entity, address) or {"root": False}
+        return self._callback(entity, address) or root_or_child(address)
+
+
+class GraphAwareEdfExecutor(EdfExecutor):
+    """Whatever a callback triggers, directly or not, inherits the deadline of its root.
+
+    Roots are timers, which have their period unless declared otherwise, and what has a deadline.
+    What comes from outside for a callback that has none comes last. One thread.
+    """
+
+    def __init__(self, plan: str | Path | None = None, executor: str = "", **options: Any) -> None:
+        check_for_one_thread(type(self), options)
+        super().__init__(plan, executor, **options)
+
+    def _settings(self, schedule: Sequence[tuple[Entity, Json]]) -> Json:
+        return {"rule": "root_deadline", "callbacks": planned_callbacks(schedule, self._root)}
+
+    def _root(self, entity: Entity, address: Json) -> Json | None:
+        return self._callback(entity, address) or root_or_child(address)
+
+
+def check_for_one_thread(executor: type, options: dict[str, Any]) -> None:
+    if options.get("num_threads") not in (None, 1):
+        raise ValueError(f"{executor.__name__} has one thread: leave num_threads out")
+
+
+def root_or_child(address: Json) -> Json:
+    """What a plan says of a callback without a declared urgency."""
+    return {"root": address["kind"] == "timer"}

@@ -36,6 +36,8 @@ UNCHANGED = 1e-6
 """Share of the bound: a value function that changes by less in a step has converged."""
 LONGEST_RUN = 20_000
 BETWEEN_LOOKS = 8
+BETWEEN_FORECASTS = 2_000
+"""Steps over which the change of a value function is compared, to tell if it will converge."""
 Progress = Callable[[int, int], None] | None
 
 
@@ -161,6 +163,7 @@ def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress 
             progress(int(50 * share / math.log(FORGOTTEN / first)), 100)
     here = (values.now + left).max(axis=1) - 1.0
     later = here
+    before = math.inf
     for number in range(LONGEST_RUN):
         surface, after = Surface(values.grid, later[:, None]), here
         for move in linear_mode.interpolations:
@@ -174,6 +177,14 @@ def settle(values: Values, linear_mode: Moves, start: Array, progress: Progress 
             return True
         if float(at_start.linear(later)[0]) > 0:
             break
+        if number % BETWEEN_FORECASTS == 0:
+            # Shrinking as it does, will it be small enough before the longest run ends? In the
+            # first half the change may still speed up and slow down.
+            left_over = (LONGEST_RUN - number) / BETWEEN_FORECASTS
+            shrunk = changed * min(changed / before, 1.0) ** left_over
+            if number >= LONGEST_RUN // 2 and shrunk >= UNCHANGED:
+                break
+            before = changed
     values.largest = numpy.maximum(values.largest, later)
     return False
 

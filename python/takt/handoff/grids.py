@@ -78,9 +78,9 @@ class Grid:
         for axis, count in enumerate(self.shape):
             if count < 3:
                 continue
-            moved = numpy.moveaxis(shaped, axis, 0)
+            moved = shaped.swapaxes(axis, 0)
             concave = numpy.maximum(2 * moved[1:-1] - moved[2:] - moved[:-2], 0) / 8
-            into = numpy.moveaxis(total, axis, 0)
+            into = total.swapaxes(axis, 0)
             into[1:-1] += concave
             into[0] += concave[0]
             into[-1] += concave[-1]
@@ -91,11 +91,11 @@ class Grid:
         """The largest value at each node and its neighbours, also those across."""
         shaped = values.reshape(self.shape)
         for axis in range(len(self.shape)):
-            moved = numpy.moveaxis(shaped, axis, 0)
+            moved = shaped.swapaxes(axis, 0)
             largest = moved.copy()
             numpy.maximum(largest[1:], moved[:-1], out=largest[1:])
             numpy.maximum(largest[:-1], moved[1:], out=largest[:-1])
-            shaped = numpy.moveaxis(largest, 0, axis)
+            shaped = largest.swapaxes(axis, 0)
         found: Array = numpy.ascontiguousarray(shaped).reshape(values.shape)
         return found
 
@@ -166,10 +166,10 @@ class Surface:
 def _of_cells(values: Array, choose: Choice) -> Array:
     """The smallest or largest of each cell's corners, at its lowest node."""
     for axis in range(values.ndim - 1):
-        moved = numpy.moveaxis(values, axis, 0)
+        moved = values.swapaxes(axis, 0)
         found = moved.copy()
         choose(moved[:-1], moved[1:], out=found[:-1])
-        values = numpy.moveaxis(found, 0, axis)
+        values = found.swapaxes(axis, 0)
     return numpy.ascontiguousarray(values)
 
 

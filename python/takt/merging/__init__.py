@@ -215,6 +215,7 @@ def _callbacks(models: Sequence[Json]) -> list[Json]:
                 callback["execution_time"]["curve"], other["execution_time"]["curve"]
             )
             callback["execution_time"] = {**callback["execution_time"], "curve": curve}
+            callback["suspension"] = _merged_suspension(callback, other)
             callback["activation"] = _merged_activation(callback["activation"], other["activation"])
             _same("callback", callback, other, "priority", "deadline")
             depths = [one["queue_depth"] for one in (callback, other) if one.get("queue_depth")]
@@ -222,6 +223,17 @@ def _callbacks(models: Sequence[Json]) -> list[Json]:
                 callback["queue_depth"] = max(depths)
         merged.append(callback)
     return merged
+
+
+def _merged_suspension(one: Json, other: Json) -> Json | None:
+    seen = [callback["suspension"] for callback in (one, other) if callback.get("suspension")]
+    if len(seen) < 2:
+        return seen[0] if seen else None
+    return {
+        **seen[0],
+        "curve": merge_costs(seen[0]["curve"], seen[1]["curve"]),
+        "times": max(suspension["times"] for suspension in seen),
+    }
 
 
 def _links(models: Sequence[Json]) -> list[Json]:
@@ -246,8 +258,10 @@ def _edges(models: Sequence[Json]) -> list[Json]:
                         f"--merge: the {setting} of the edge from {edge['from']} to {edge['to']} "
                         "differs between the runs; make it the same"
                     )
+            travel = max(one.get("travel") or one.get("delay", 0) for one in (known, edge))
             for size in ("delay", "message_size"):
                 known[size] = max(known.get(size, 0), edge.get(size, 0))
+            known["travel"] = travel if travel > known["delay"] else None
             shares = [(one.get("messages"), one.get("instances")) for one in (known, edge)]
             if shares[0] != shares[1]:
                 known |= {"messages": None, "instances": None}
@@ -255,6 +269,8 @@ def _edges(models: Sequence[Json]) -> list[Json]:
             known["triggered_by"] = (
                 None if None in triggers else sorted({*(triggers[0] or []), *(triggers[1] or [])})
             )
+            if known.get("transport") != edge.get("transport"):
+                known["transport"] = None
             sure = (known.get("confidence"), edge.get("confidence"))
             known["confidence"] = None if None in sure else max(sure)
     return list(merged.values())
@@ -287,20 +303,20 @@ def _chains(models: Sequence[Json]) -> list[Json]:
     ids: set[str] = set()
     for model in models:
         for chain in model["chains"]:
-            path = tuple(chain["callbacks"])
-            if path in merged:
+            what = (chain.get("kind", "latency"), *chain["callbacks"])
+            if what in merged:
                 for urgency in ("goal", "rank"):
-                    given = [one.get(urgency) for one in (merged[path], chain)]
+                    given = [one.get(urgency) for one in (merged[what], chain)]
                     known = [value for value in given if value is not None]
                     if known:
-                        merged[path][urgency] = min(known)
+                        merged[what][urgency] = min(known)
                 continue
             unique, number = chain["id"], 1
             while unique in ids:
                 number += 1
                 unique = f"{chain['id']}#{number}"
             ids.add(unique)
-            merged[path] = {**chain, "id": unique}
+            merged[what] = {**chain, "id": unique}
     return list(merged.values())
 
 
@@ -313,7 +329,8 @@ def _provenance(models: Sequence[Json], merged: Json, contradicting: Sequence[st
         "inputs": [source for run in runs for source in run.get("inputs", [])],
         "hosts": sorted({host for run in runs for host in run.get("hosts", [])}),
         "cores": min((run.get("cores", 0) for run in runs), default=0),
-        "execution_time": _source(runs),
+        "execution_time": _source(runs, "execution_time", "wall_time"),
+        "suspension": _source(runs, "suspension", "unknown"),
         "duration": sum(run.get("duration", 0) for run in runs),
         "start_up": sum(run.get("start_up", 0) for run in runs),
         "losses": _sums([run.get("losses", {}) for run in runs]),
@@ -323,6 +340,7 @@ def _provenance(models: Sequence[Json], merged: Json, contradicting: Sequence[st
         "observed": observed(models),
         "threads": [threads for run in runs for threads in run.get("threads", [])],
         "unnamed_work": [work for run in runs for work in run.get("unnamed_work", [])],
+        "filters": [one for run in runs for one in run.get("filters", [])],
         "runs": [one for model in models for one in _runs(model)],
         "convergence": convergence(models),
     }
@@ -349,8 +367,8 @@ def _not_found(runs: Sequence[Json]) -> Json:
     return {"chains_not_found": sorted(set.intersection(*looked_for))}
 
 
-def _source(runs: Sequence[Json]) -> str:
-    sources = {run.get("execution_time", "wall_time") for run in runs}
+def _source(runs: Sequence[Json], what: str, otherwise: str) -> str:
+    sources = {run.get(what, otherwise) for run in runs}
     return sources.pop() if len(sources) == 1 else "mixed"
 
 

@@ -26,6 +26,7 @@ class Provenance(Document):
     hosts: tuple[str, ...] = ()
     cores: int = 0
     execution_time: str = "wall_time"
+    suspension: str = "unknown"
     duration: int = 0
     start_up: int = 0
     losses: dict[str, int] = EMPTY
@@ -35,6 +36,7 @@ class Provenance(Document):
     observed: dict[str, Observed] = EMPTY
     threads: tuple[Json, ...] = ()
     unnamed_work: tuple[Json, ...] = ()
+    filters: tuple[Json, ...] = ()
     runs: tuple[Json, ...] = ()
     convergence: dict[str, Growth] = EMPTY
 

@@ -176,7 +176,16 @@ class _Instrumentation:
         """Traces when an executor waits, which separates its overhead from its idle time, and that
         it is one of rclpy, which decides in what order it runs what is ready.
         """
-        self._trace.client_library(b"rclpy")
+        initialise = module.Executor.__init__
+
+        @functools.wraps(initialise)
+        def initialise_traced(made: Any, *arguments: Any, **named: Any) -> None:
+            # Not on import: a program that makes no object of ROS 2 is left as it is.
+            with _harmless:
+                self._trace.client_library(b"rclpy")
+            initialise(made, *arguments, **named)
+
+        module.Executor.__init__ = initialise_traced
         wait_set = module._rclpy.WaitSet
         wait = wait_set.wait
         trace = self._trace

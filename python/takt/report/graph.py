@@ -137,8 +137,16 @@ def _dot(model: Model, callbacks: list[Callback]) -> Iterator[str]:
 
 def _arrow(i: int, edge: Edge) -> str:
     # The space keeps the label off the line.
-    label = f", label=<&#160;{_escape(short(edge.topic))}>" if edge.topic else ""
+    text = edge_label(edge)
+    label = f", label=<&#160;{_escape(text)}>" if text else ""
     return f'id="edge{i}"{label}'
+
+
+def edge_label(edge: Edge) -> str:
+    """The topic, and how its messages go if that is not by the middleware."""
+    topic = short(edge.topic) if edge.topic else ""
+    way = f"({edge.transport.replace('_', ' ')})" if edge.transport else ""
+    return f"{topic} {way}".strip()
 
 
 def _title(callback: Callback) -> str:

@@ -16,7 +16,7 @@ from takt.documents import (
     Measurement,
     Model,
 )
-from takt.formatting import NONE, count, duration, grouped
+from takt.formatting import NONE, count, duration, goal_of, grouped
 from takt.names import executor_labels, labels
 from takt.report.graph import rate
 from takt.verdict import Status, Verdict
@@ -52,6 +52,11 @@ MEANINGS = {
     Subject.EXECUTION_TIME: (
         "Execution times",
         "No callback runs longer than its execution-time curve.",
+    ),
+    Subject.SUSPENSION: (
+        "Suspension",
+        "No callback sleeps, or waits for an answer, a lock or a device, longer or more often than "
+        "the model says.",
     ),
     Subject.ACTIVATION: (
         "Activations",
@@ -156,7 +161,7 @@ def chain_rows(verdicts: list[Verdict], model: Model) -> Iterator[View]:
             "p99": duration(measured.p99),
             "max": duration(measured.max),
             "bound": duration(bound),
-            "goal": duration(goal),
+            "goal": goal_of(goal, verdict.chain.kind),
             "gauge": {
                 "range": span,
                 "bound": None if bound is None else _percent(bound, widest),
@@ -313,4 +318,6 @@ def _supply(executor: Executor) -> str:
     if supply.kind == "slots":
         supplied = sum(slot.end - slot.start for slot in supply.slots)
         return f"slots: {duration(supplied)} every {duration(supply.cycle)}"
+    if supply.kind == "fixed_priority":
+        return f"what others leave at priority {supply.priority}"
     return f"reservation: {duration(supply.budget)} every {duration(supply.period)}"

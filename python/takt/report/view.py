@@ -29,7 +29,7 @@ PARTS = {
     "blocking": "executor",
     "overhead": "executor",
     "releases": "executor",
-    "supply": "supply",
+    "supply": "reservation",
     "delay": "transport",
     "sampling": "timer",
 }
@@ -71,12 +71,16 @@ def render(
 
 
 def explanations(evaluation: Evaluation) -> dict[str, Explanation]:
-    """Explanations of the bounds of the first measured chains, by chain."""
+    """Explanations of the bounds of latencies, of the first measured chains, by chain."""
     seen = evaluation.measurement.chains if evaluation.measurement else ()
     measured = {chain.id for chain in seen if chain.count}
     text, source = evaluation.text
     analysis = evaluation.bounds.analysis
-    found = [c.id for c in evaluation.bounds.chains if c.bound is not None and c.id in measured]
+    found = [
+        chain.id
+        for chain in evaluation.bounds.chains
+        if chain.bound is not None and chain.kind == "latency" and chain.id in measured
+    ]
     return {
         chain: pipeline.explain(text, source, chain, analysis) for chain in found[:MOST_EXPLAINED]
     }

@@ -24,7 +24,7 @@ from takt.documents import (
 )
 from takt.errors import UserError
 from takt.formatting import duration
-from takt.shaping import gates, profile
+from takt.shaping import gates, profile, supplies
 
 Json = dict[str, Any]
 
@@ -54,21 +54,33 @@ class Request:
     logical: str | None = None
     """Not the best slots, but the logical execution time of the "chain" or of every "callback"."""
 
-    def slack_for(self, latencies: Sequence[int]) -> int:
-        return self.slack if self.slack is not None else _up(max(latencies) // 100, self.grid)
+    def slack_for(self, latencies: Sequence[int], bound: int | None = None) -> int:
+        """`bound`: the last slot waits for it, unless the slack was chosen."""
+        if self.slack is not None:
+            return self.slack
+        longest = max(latencies)
+        usual = _up(longest // 100, self.grid)
+        return usual if bound is None else max(usual, _up(bound - longest, self.grid))
+
+    def covered(self, bounds: dict[str, int], chain: str, period: int) -> int | None:
+        """The chain's bound if it has one for which a slot of its period can wait."""
+        bound = bounds.get(chain)
+        if bound is None or _up(bound, self.grid) + self.grid + self.slot_length > period:
+            return None
+        return bound
 
     @property
     def slot_length(self) -> int:
         return _up(self.publish_time, self.grid)
 
-    def placement(self, latencies: Sequence[int], period: int) -> Json:
+    def placement(self, period: int, slack: int) -> Json:
         """The options of the solver (takt/shaping/placement.hpp)."""
         wanted: Json = {
             "cycle": period,
             "bands": self.bands,
             "grid": self.grid,
             "slot_length": self.slot_length,
-            "slack": self.slack_for(latencies),
+            "slack": slack,
             "publish_time": self.publish_time,
             "tail": self.tail if self.objective == "cvar" else 0.0,
         }
@@ -85,26 +97,33 @@ def make(
     source: str,
     request: Request,
     topic: str | None = None,
+    bounds: dict[str, int] | None = None,
 ) -> Shaping:
     """The plan of the chains that have latencies, which are those of each alone at high priority.
-    Those that share a core are given one joint table. `source`: simulation or trace. Raises
-    UserError or takt_native.InputError.
+    Those that share a core are given one joint table. `source`: simulation or trace. `bounds` of
+    these latencies (supplies.bounds()): the last slots wait for them. Raises UserError or
+    takt_native.InputError.
     """
     chains = list(latencies)
+    bounds = bounds or {}
     if request.logical == "callback":
-        return _logical(model, latencies, source, request)
+        return _logical(model, latencies, source, request, bounds)
     periods = [gates.period_of(model, chain) for chain in chains]
     lengths = [profile.of_chain(latencies, chain) for chain in chains]
-    within, cycle, servers = _tables(model, chains, periods, lengths, request)
+    within, cycle, servers = _tables(model, chains, periods, lengths, request, bounds)
     shaped = tuple(
-        _shape(model, chain, period, seen, request, topic)
+        _shape(model, chain, period, seen, source, request, topic, bounds)
         for chain, period, seen in zip(chains, periods, within, strict=True)
     )
     return _document(model, lengths, source, request, cycle, shaped, servers)
 
 
 def _logical(
-    model: Json, latencies: dict[str, list[int]], source: str, request: Request
+    model: Json,
+    latencies: dict[str, list[int]],
+    source: str,
+    request: Request,
+    bounds: dict[str, int],
 ) -> Shaping:
     """A gate behind every callback, by its latencies (alone()) as those of a chain."""
     shaped: list[ShapedChain] = []
@@ -119,7 +138,9 @@ def _logical(
             if callback in gated:
                 continue
             seen = profile.of_chain(latencies, step)
-            shaped.append(_shape(model, step, period, seen, request, None, [callback]))
+            shaped.append(
+                _shape(model, step, period, seen, source, request, None, bounds, [callback])
+            )
             cores = gates.cores_of(model, [callback])
             slots = _repeated((ServerSlot(start=0, end=period),), period, cycle)
             servers.append(ShapingServer(chain=step, cores=cores, slots=slots))
@@ -171,8 +192,11 @@ def _document(
 
 def read(path: str) -> Shaping:
     """Reads a plan. UserError, which names the field, if it is none."""
-    text = files.read_document(path)
-    source = files.source_name(path)
+    return parse(files.read_document(path), files.source_name(path))
+
+
+def parse(text: str, source: str) -> Shaping:
+    """The same for its text, which messages call `source`."""
     plan = documents.parse(Shaping, text, source)
     for number, chain in enumerate(plan.chains):
         end = 0
@@ -283,16 +307,21 @@ def _shape(
     chain: str,
     period: int,
     latencies: list[int],
+    source: str,
     request: Request,
     topic: str | None,
+    bounds: dict[str, int],
     path: list[str] | None = None,
 ) -> ShapedChain:
     """`path`: its callbacks, if it is no chain of the model."""
+    slack = request.slack_for(latencies, request.covered(bounds, chain, period))
     placed = (
         _at_the_end(chain, period, latencies, request)
         if request.logical
-        else _best(period, latencies, request)
+        else _best(period, latencies, request, slack)
     )
+    last = placed["bands"][-1]["start"]
+    bound = bounds[chain] if bounds.get(chain, last + 1) <= last else None
     of_chain = path or gates.chain_of(model, chain)["callbacks"]
     callbacks = [gates.callback_of(model, one) for one in of_chain]
     topic = topic or _only_topic(model, chain, of_chain[-1])
@@ -313,6 +342,8 @@ def _shape(
         executors=tuple(dict.fromkeys(one["executor"] for one in callbacks)),
         profile=profile.statistics(latencies),
         unseen=placed["unseen"],
+        bound=bound,
+        presumes=supplies.presumed(model, source, bound),
         gate=gate,
         after=profile.statistics(deliver(gate, period, latencies)["latencies"]),
         overshoots=_overshoots(gate, period, latencies),
@@ -366,6 +397,7 @@ def _tables(
     periods: list[int],
     lengths: list[list[int]],
     request: Request,
+    bounds: dict[str, int],
 ) -> tuple[list[list[int]], int, tuple[ShapingServer, ...]]:
     """The latencies of the chains within tables, their common cycle, and the tables. Chains that
     share a core, directly or by way of others, have one table.
@@ -380,7 +412,8 @@ def _tables(
     for group in _sharing(cores):
         if len(group) == 1:
             (one,) = group
-            end = _up(max(lengths[one]), request.grid) + request.slack_for(lengths[one])
+            bound = request.covered(bounds, chains[one], periods[one])
+            end = _up(max(lengths[one]), request.grid) + request.slack_for(lengths[one], bound)
             slots[one] = _repeated((ServerSlot(start=0, end=end),), periods[one], cycle)
             continue
         slack = max(request.slack_for(lengths[one]) for one in group)
@@ -439,10 +472,10 @@ def _repeated(slots: tuple[ServerSlot, ...], own: int, cycle: int) -> tuple[Serv
     )
 
 
-def _best(period: int, latencies: list[int], request: Request) -> Json:
+def _best(period: int, latencies: list[int], request: Request, slack: int) -> Json:
     import takt_design
 
-    options = json.dumps(request.placement(latencies, period))
+    options = json.dumps(request.placement(period, slack))
     placed: Json = json.loads(takt_design.place_slots(latencies, options))
     return placed
 

@@ -10,7 +10,7 @@ from typing import Any
 from takt import console
 from takt.documents import LatencyStatistics
 from takt.errors import UserError
-from takt.shaping import gates
+from takt.shaping import gates, supplies
 
 Json = dict[str, Any]
 
@@ -30,11 +30,13 @@ def simulated(
     model: Json, source: str, cycles: int, period: int, seed: int, options: Json | None = None
 ) -> dict[str, list[int]]:
     """The latencies of each chain for so many periods, with random execution times and all sources
-    in phase, as a table of slots has them.
+    in phase, as a table of slots has them. Reservations place their budgets at random.
     """
     import takt_design
 
     wanted = {"execution": "random", **(options or {})}
+    if supplies.vary(model):
+        wanted.setdefault("reservation", "random")
     wanted |= {"seed": seed, "duration": period * cycles}
     wanted["execution_times"] = gates.publish_times(model) | wanted.get("execution_times", {})
     with console.progress("Simulating the chains") as progress:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import takt_native
-from takt import documents, files, flow, inputs, lifeline, losses, pipeline, verdict
+from takt import chain_flows, documents, files, flow, inputs, lifeline, losses, pipeline, verdict
 from takt.documents import Chain
 from takt.errors import UserError
 from takt.story import machine
@@ -84,16 +84,11 @@ class Recorded:
 
     def why(self, chain: Chain) -> str | None:
         """What took most of the time of the chain's worst message, in one sentence, as takt flow
-        --why worst says it; None: no message of it was followed.
+        --goals --why worst says it; None: no message of it was followed.
         """
-        nodes = {callback.id: callback.node for callback in self.evaluation.model.callbacks}
-        ends = {"from": nodes[chain.callbacks[0]], "to": nodes[chain.callbacks[-1]]}
-        try:
-            document = pipeline.flow([str(self.trace)], ends)
-        except takt_native.InputError:
-            return None  # a node sent nothing in this recording
-        found = flow.find_instance(document, "worst")
-        return flow.cause(*found) if found else None
+        found = chain_flows.document([str(self.trace)], self.evaluation.text)["flows"]
+        flows = [one for one in found if one["chain"] == chain.id]
+        return flow.cause(flows[0], flows[0]["worst"][0]) if flows else None
 
 
 def record(
@@ -101,7 +96,7 @@ def record(
 ) -> Recorded:
     """Runs the model `robot` for so long, records it, and judges it by the model that is expected
     of it, or else by that of the recording. The folder, which is made anew, gets the trace and the
-    documents. UserError if the robot cannot be run or recorded.
+    documents. UserError if the robot cannot be run or recorded, or nothing of its goals is in it.
     """
     trace = folder / "trace"
     clear(folder)
@@ -109,7 +104,13 @@ def record(
     before = machine.stolen()
     ran = _run(json.dumps(robot), seconds, trace)
     stolen = machine.stolen() - before
-    given = inputs.Given(traces=[str(trace)], model=expected or _model(robot, trace))
+    model = expected or _model(robot, trace)
+    if not any(chain["goal"] for chain in json.loads(model.text)["chains"]):
+        raise UserError(
+            f"of the robot's goals none could be followed in {seconds:g} s, as its programs hardly "
+            "ran; record for longer (--duration)"
+        )
+    given = inputs.Given(traces=[str(trace)], model=model)
     given.measurement, latencies, unfinished = _measured(given)
     evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
     assert evaluation.measurement is not None

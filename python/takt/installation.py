@@ -1,7 +1,7 @@
 """What a package installs beside the program: shell completion and manual pages, made of the same
 descriptions as --help.
 
-    python -m takt.share /usr/share     # everything, each file where shells and man look for it
+    python -m takt.installation /usr/share     # each file where shells and man look for it
 """
 
 from __future__ import annotations
@@ -265,6 +265,6 @@ def _troff(text: str) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m takt.share DIRECTORY")
+        sys.exit("usage: python -m takt.installation DIRECTORY")
     for path in write(Path(sys.argv[1])):
         print(path)
