@@ -12,6 +12,7 @@ import type {
   Instances,
   Message,
   Part,
+  Series,
   Span,
   Tile,
   WholeInstance,
@@ -184,6 +185,35 @@ export class EmbeddedSource implements DataSource {
     return Promise.resolve(best === -1 ? null : this.flows.span(best));
   }
 
+  series(callback: number, bins: number): Promise<Series> {
+    const { spans } = this.tables;
+    const runs: number[] = [];
+    this.index.tracks.forEach((track, t) => {
+      if (track.kind === 'cpu') return;
+      for (let row = this.trackOffset[t]!; row < this.trackOffset[t + 1]!; row++) {
+        if (spans.subject[row] === callback) runs.push(row);
+      }
+    });
+    runs.sort((a, b) => spans.start[a]! - spans.start[b]!);
+    const from = runs.length ? spans.start[runs[0]!]! : 0;
+    const last = runs.length ? spans.start[runs.at(-1)!]! : 0;
+    const width = Math.floor((last - from) / bins) + 1;
+    const none = (): number[] => new Array<number>(bins).fill(-1);
+    const [shortest, longest, closest, farthest] = [none(), none(), none(), none()];
+    const counts = new Array<number>(bins).fill(0);
+    const note = (least: number[], most: number[], bin: number, value: number): void => {
+      least[bin] = least[bin] === -1 ? value : Math.min(least[bin]!, value);
+      most[bin] = Math.max(most[bin]!, value);
+    };
+    runs.forEach((row, i) => {
+      const bin = Math.floor((spans.start[row]! - from) / width);
+      counts[bin]!++;
+      note(shortest, longest, bin, spans.duration[row]!);
+      if (i > 0) note(closest, farthest, bin, spans.start[row]! - spans.start[runs[i - 1]!]!);
+    });
+    return Promise.resolve({ from, width, counts, shortest, longest, closest, farthest });
+  }
+
   private ofChain(chain: number): number[] {
     const column = this.tables.instances.chain;
     const first = lowerBound(column, chain);
@@ -215,6 +245,7 @@ export class EmbeddedSource implements DataSource {
       start: instances.start[id]!,
       latency: this.latency[id]!,
       ending: instances.ending[id]!,
+      run: instances.run[id]!,
       parts: list,
     };
   }

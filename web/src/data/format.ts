@@ -4,6 +4,8 @@
  * something (`callback`, `track`, …) are positions in the list of that name; -1 is none.
  */
 
+import { STAGES } from './stages';
+
 export interface Index {
   format: 'takt/viewer';
   version: 1;
@@ -92,6 +94,8 @@ export interface Callback {
   response: Statistics;
   /** Bound of the response time; null if there is none. */
   bound: number | null;
+  /** The callback that goes on in this one's place. This one has no runs, and is not shown. */
+  continues?: number;
 }
 
 export interface Statistics {
@@ -113,6 +117,8 @@ export interface Edge {
 export interface Chain {
   name: string;
   callbacks: number[];
+  /** What its times are, "reaction time" or "data age"; absent: latency. */
+  time?: string;
   goal: number | null;
   bound: number | null;
   /** Complete instances. */
@@ -172,22 +178,12 @@ export interface Assumption {
   lines: string[];
 }
 
-/** What an instance of a chain spent its time on, in the order of the field's terms. */
-export const PARTS = [
-  'running',
-  'preempted',
-  'blocked',
-  'executor',
-  'timer',
-  'input',
-  'sending',
-  'transport',
-  'supply',
-] as const;
-export type PartKind = (typeof PARTS)[number];
+/** What an instance of a chain spent its time on. */
+export const PARTS = STAGES.map(([kind]) => kind);
+export type PartKind = (typeof STAGES)[number][0];
 
 /** Why a callback instance was not running; a segment's state is a position here. */
-export const STATES = ['preempted', 'blocked', 'supply'] as const;
+export const STATES = ['preempted', 'blocked', 'reservation'] as const;
 
 /** What became of a message; its `fate` is a position here. */
 export const FATES = ['taken', 'lost', 'unprocessed', 'beyond the recording'] as const;
@@ -217,9 +213,10 @@ export const TABLES = {
   links: { from: 'index', to: 'index', kind: 'index' },
   /**
    * Instances of chains, sorted by chain, then start. `ending`: a position in the chain's endings,
-   * -1 if it is complete. `parts`: how many rows of `parts` it has.
+   * -1 if it is complete. `parts`: how many rows of `parts` it has. `run`: the number of its last
+   * run, which `takt flow --why` takes.
    */
-  instances: { chain: 'index', start: 'wide', ending: 'index', parts: 'index' },
+  instances: { chain: 'index', start: 'wide', ending: 'index', parts: 'index', run: 'wide' },
   /**
    * The parts of each instance in the order of time: one begins where the one before it ends, so
    * that they add up to the latency. `callback`: which one was waited for; `actor`: who ran instead.

@@ -10,6 +10,7 @@ import type {
   InstanceQuery,
   Instances,
   Message,
+  Series,
   Span,
   Tile,
   WholeInstance,
@@ -66,6 +67,10 @@ export class ServedSource implements DataSource {
 
   neighbour(callback: number, time: number, direction: 1 | -1): Promise<Span | null> {
     return askJson('neighbour', { callback, time: Math.floor(time), direction });
+  }
+
+  series(callback: number, bins: number): Promise<Series> {
+    return askJson('series', { callback, bins });
   }
 }
 

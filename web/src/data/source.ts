@@ -100,6 +100,8 @@ export interface Instance {
   latency: number;
   /** A position in the chain's endings, -1 if it is complete. */
   ending: number;
+  /** The number of its last run, which `takt flow --why` takes; -1 if it is not complete. */
+  run: number;
   parts: Part[];
 }
 
@@ -131,6 +133,21 @@ export interface Histogram {
   counts: number[];
 }
 
+/**
+ * The runs of a callback over time, in parts of the time from its first run to its last: part i is
+ * [from + i * width, + width). Times are -1 where there is none; a distance of two starts belongs to
+ * the later one.
+ */
+export interface Series {
+  from: number;
+  width: number;
+  counts: number[];
+  shortest: number[];
+  longest: number[];
+  closest: number[];
+  farthest: number[];
+}
+
 export interface AreaRow {
   subject: number;
   kind: 'callback' | 'actor';
@@ -156,6 +173,8 @@ export interface DataSource {
   area(window: Window, tracks: number[]): Promise<AreaRow[]>;
   /** The first run of a callback that starts after `time`, or the last one before it. */
   neighbour(callback: number, time: number, direction: 1 | -1): Promise<Span | null>;
+  /** How long the callback's runs took over time, and the distances of their starts. */
+  series(callback: number, bins: number): Promise<Series>;
 }
 
 // Levels of detail. Level 0 is exact. At level L > 0 spans shorter than the resolution are drawn

@@ -10,6 +10,11 @@ export interface Labels {
   chains: string[];
 }
 
+/** `services`: also what every node has. */
+export function isShown(callback: Callback, services: boolean): boolean {
+  return callback.continues === undefined && (services || callback.side === '');
+}
+
 export function makeLabels(index: Index): Labels {
   const executors = distinct(index.executors, [
     (executor) => executor.name || 'executor',
@@ -36,6 +41,7 @@ export function makeLabels(index: Index): Labels {
 
 /** A callback's node without the leading slash, or its name or kind if it has none. */
 function nodeName(callback: Callback): string {
+  if (callback.continues !== undefined) return '';
   return callback.node.replace(/^\//, '') || callback.name || callback.kind;
 }
 

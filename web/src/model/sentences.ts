@@ -1,26 +1,14 @@
 /** The parts of a latency in words. */
 
-import { PARTS, type Index, type PartKind } from '../data/format';
+import { PARTS, type Index } from '../data/format';
 import type { Instance, Part } from '../data/source';
+import { STAGES } from '../data/stages';
 import type { Labels } from './labels';
 import { duration, printable } from './words';
 
-/** Short names for legends and tables. */
-export const PART_NAMES: Record<PartKind, string> = {
-  running: 'running',
-  preempted: 'preempted',
-  blocked: 'blocked',
-  executor: 'waiting in the executor',
-  timer: 'waiting for the timer',
-  input: 'waiting for another input',
-  sending: 'sending',
-  transport: 'in transport',
-  supply: 'waiting for the reservation',
-};
-
 export function partName(index: Index, kind: number): string {
-  const part = PARTS[kind]!;
-  return part === 'running' && !index.scheduling ? 'running or preempted' : PART_NAMES[part];
+  const [part, words] = STAGES[kind]!;
+  return part === 'running' && !index.scheduling ? 'running or preempted' : words;
 }
 
 /**

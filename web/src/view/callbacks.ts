@@ -1,7 +1,7 @@
 /** The table of callbacks, grouped by executor; a click picks one out everywhere. */
 
 import type { Index } from '../data/format';
-import { trigger, type Labels } from '../model/labels';
+import { isShown, trigger, type Labels } from '../model/labels';
 import type { Store, ViewState } from '../model/state';
 import { counted, duration, grouped } from '../model/words';
 import { tableHead, tableRow } from './details';
@@ -44,7 +44,7 @@ export class Callbacks {
     );
     const groups = Map.groupBy(this.index.callbacks.keys(), (i) => this.index.callbacks[i]!.executor);
     for (const [executor, members] of groups) {
-      const rows = members.filter((i) => state.services || this.index.callbacks[i]!.side === '');
+      const rows = members.filter((i) => isShown(this.index.callbacks[i]!, state.services));
       if (rows.length) this.root.append(this.group(executor, rows));
     }
     this.mark(state);

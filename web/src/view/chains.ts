@@ -87,7 +87,7 @@ export class Chains {
     figure('p50', chain.p50);
     figure('p99', chain.p99);
     figure('max', chain.max);
-    figure('goal', chain.goal);
+    figure(chain.time ? `goal (${chain.time})` : 'goal', chain.goal);
     figure('bound', chain.bound);
     const incomplete = chain.incomplete ? `, ${grouped(chain.incomplete)} incomplete` : '';
     figures.append(element('span', { class: 'count' }, `${grouped(chain.count)} instances${incomplete}`));

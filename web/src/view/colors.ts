@@ -1,6 +1,6 @@
 /** The colours that canvases draw with: those of the style sheet, for the theme in force. */
 
-import { PARTS, type Index, type PartKind } from '../data/format';
+import { PARTS, STATES, type Index, type PartKind } from '../data/format';
 
 export interface Colors {
   background: string;
@@ -36,7 +36,7 @@ export function readColors(): Colors {
     accent: read('accent'),
     stored: read('stored'),
     onSpan: read('on-span'),
-    states: ['preempted', 'blocked', 'supply'].map((state) => read(`part-${state}`)),
+    states: STATES.map((state) => read(`part-${state}`)),
     parts: Object.fromEntries(PARTS.map((part) => [part, read(`part-${part}`)])) as Colors['parts'],
     hues: Array.from({ length: HUES }, (_, i) => read(`hue-${i}`)),
   };

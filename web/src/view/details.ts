@@ -7,6 +7,7 @@ import type { Picked } from '../model/picked';
 import type { Area, Store } from '../model/state';
 import { counted, duration, grouped, moment, percent, printable } from '../model/words';
 import { button, element, replace } from './dom';
+import { seriesBody } from './series';
 import { storyBody, storyTitle } from './story';
 import { termsBody } from './terms';
 import { subjectName } from './timeline/overlay';
@@ -215,6 +216,21 @@ export class Details {
         ),
       ),
     );
+    void this.addSeries(position);
+  }
+
+  private async addSeries(position: number): Promise<void> {
+    const { period, execution } = this.source.index.callbacks[position]!;
+    const limits = {
+      duration: [{ name: 'p99 of execution', value: execution.p99 }],
+      distance: [{ name: 'period', value: period }],
+    };
+    const charts = await seriesBody(this.source, position, limits, (from, to) => {
+      this.store.update({ window: { from, to }, tab: 'timeline' });
+    });
+    const { area, callback } = this.store.state;
+    const isShown = callback === position && !area && !this.picked.span;
+    if (charts && isShown && !this.root.querySelector('.series')) this.root.append(charts);
   }
 
   /** Selects the next or the previous run of the same callback. */

@@ -68,6 +68,7 @@ export class Search {
       if (has(text)) hits.push({ kind: 'chain', text, pick: () => pickChain(index, store, i) });
     });
     index.callbacks.forEach((callback, i) => {
+      if (callback.continues !== undefined) return;
       const topic = index.topics[callback.topic]?.name ?? '';
       if (!has(labels.callbacks[i]!) && !has(callback.name) && !has(topic)) return;
       const pick = (): void => store.update({ callback: i, span: null, area: null });

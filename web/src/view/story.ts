@@ -51,6 +51,9 @@ export function storyBody(index: Index, labels: Labels, instance: Instance): HTM
     element('p', { class: 'words' }, story(index, labels, instance)),
     stackedBar(index, instance, true),
     list,
+    instance.run < 0
+      ? null
+      : element('p', { class: 'faint' }, `takt flow TRACE --goals FILE --why ${instance.run} tells the same in a terminal`),
   );
 }
 

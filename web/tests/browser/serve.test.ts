@@ -56,6 +56,7 @@ async function answers(page: Page): Promise<Record<string, unknown>> {
     found['neighbours'] = await Promise.all(
       callbacks.flatMap((_, callback) => [source.neighbour(callback, 2e9, 1), source.neighbour(callback, 2e9, -1)]),
     );
+    found['series'] = await Promise.all(callbacks.map((_, callback) => source.series(callback, 40)));
     return found;
   });
 }

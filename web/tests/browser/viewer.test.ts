@@ -242,6 +242,19 @@ describe.skipIf(!BROWSER)('the page', () => {
     expect((window.from + window.to) / 2).toBeCloseTo(5.5e9, -4);
   });
 
+  test('shows a callback over time, and a click on a part of it that time', async () => {
+    await open(page, `${urls['autoware']!}#callback=7`);
+    await expect.poll(() => page.locator('.series svg').count()).toBe(2);
+    const first = page.locator('.series svg').first();
+    expect(await first.locator('rect').count()).toBeGreaterThan(50);
+    const told = await first.locator('rect title').nth(3).textContent();
+    expect(told).toMatch(/^[\d.]+ m?s: .*, 1 run$/);
+    await first.locator('rect').nth(3).click();
+    await expect.poll(length).toBeLessThan(1e8);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.series').count()).toBe(0);
+  });
+
   test('has a light and a dark theme, by system and by switch', async () => {
     await open(page, urls['autoware']!);
     const background = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -502,7 +502,8 @@ class Simulation {
         latencies.push(latency);
         if (latency > bestLatency) [worst, bestLatency] = [rows.instances.length, latency];
       }
-      rows.instances.push({ chain: position, start: run.ready, ending, parts: walk.parts.length });
+      const ended = ending < 0 ? rows.instances.length : -1;
+      rows.instances.push({ chain: position, start: run.ready, ending, parts: walk.parts.length, run: ended });
       rows.parts.push(...walk.parts);
     }
     latencies.sort((a, b) => a - b);

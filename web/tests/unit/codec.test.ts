@@ -24,7 +24,7 @@ describe('blocks', () => {
 
   test('hold times up to 26 days to the nanosecond', () => {
     const times = [0, -1, 1, 127, 128, 2 ** 27, 2 ** 28 - 1, 2 ** 28, 2 ** 35, 2 ** 51 - 1, -(2 ** 51)];
-    const rows = times.map((start) => ({ chain: 0, start, ending: -1, parts: 0 }));
+    const rows = times.map((start) => ({ chain: 0, start, ending: -1, parts: 0, run: -1 }));
     expect([...decodeTable('instances', encodeTable('instances', rows)).start]).toEqual(times);
   });
 

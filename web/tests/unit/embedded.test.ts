@@ -84,6 +84,39 @@ describe('neighbours', () => {
   });
 });
 
+describe('a callback over time', () => {
+  const runs = rows.spans
+    .filter((span) => span['subject'] === 7 && span['track']! < 4)
+    .sort((a, b) => a['start']! - b['start']!);
+  const known = (values: number[]): number[] => values.filter((value) => value >= 0);
+
+  test('is all of its runs', async () => {
+    const series = await source.series(7, 20);
+    expect(series.counts.reduce((a, b) => a + b)).toBe(runs.length);
+    const durations = runs.map((run) => run['duration']!);
+    expect(Math.max(...series.longest)).toBe(Math.max(...durations));
+    expect(Math.min(...known(series.shortest))).toBe(Math.min(...durations));
+    const distances = runs.slice(1).map((run, i) => run['start']! - runs[i]!['start']!);
+    expect(Math.max(...series.farthest)).toBe(Math.max(...distances));
+    expect(Math.min(...known(series.closest))).toBe(Math.min(...distances));
+  });
+
+  test('is in the part in which it ran', async () => {
+    const { from, width, counts, longest } = await source.series(7, 20);
+    counts.forEach((count, i) => {
+      const part = runs.filter((run) => Math.floor((run['start']! - from) / width) === i);
+      expect(part.length).toBe(count);
+      expect(longest[i]).toBe(Math.max(-1, ...part.map((run) => run['duration']!)));
+    });
+  });
+
+  test('has nothing where it never ran', async () => {
+    const { counts, longest } = await source.series(1e6, 4);
+    expect(counts).toEqual([0, 0, 0, 0]);
+    expect(longest).toEqual([-1, -1, -1, -1]);
+  });
+});
+
 describe('messages', () => {
   test('in view are those that are under way in it', () => {
     const window = { from: 2e9, to: 2.05e9 };

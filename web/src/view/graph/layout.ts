@@ -7,7 +7,7 @@ import { graphlib, layout } from '@dagrejs/dagre';
 
 import type { Index } from '../../data/format';
 import type { Labels } from '../../model/labels';
-import { trigger } from '../../model/labels';
+import { isShown, trigger } from '../../model/labels';
 import type { ViewState } from '../../model/state';
 import { counted, duration } from '../../model/words';
 
@@ -98,7 +98,7 @@ export function layOutGraph(index: Index, labels: Labels, state: ViewState, pane
     arrows.set(name, arrow);
   });
   const list = [...arrows.values()];
-  const hidden = index.callbacks.length - shown.size;
+  const hidden = index.callbacks.filter((callback) => isShown(callback, true)).length - shown.size;
   const fit = (graph: Graph): number => Math.min(pane.width / graph.width, pane.height / graph.height);
   const across = placed(index, labels, boxes, list, 'LR', hidden);
   if (fit(across) >= READABLE_SCALE) return across;
@@ -120,7 +120,8 @@ function shownCallbacks(index: Index, services: boolean): Set<number> {
     if (edge.side === '' || services) connected.add(edge.from).add(edge.to);
   }
   const wanted = index.callbacks.flatMap((callback, i) => {
-    if (callback.side !== '') return services ? [i] : [];
+    if (!isShown(callback, services)) return [];
+    if (callback.side !== '') return [i];
     return connected.has(i) || index.edges.length === 0 || services ? [i] : [];
   });
   return new Set(wanted);

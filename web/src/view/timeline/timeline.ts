@@ -425,7 +425,7 @@ function handovers(parts: Part[]): Link[] {
   for (const part of parts) {
     const kind = PARTS[part.kind]!;
     if (kind === 'timer' || kind === 'input') stored = true;
-    if (kind === 'transport') stored = false;
+    if (kind === 'transport' || kind === 'memory') stored = false;
     if (kind !== 'running' || part.span < 0 || part.span === last) continue;
     if (stored && last >= 0) links.push({ from: last, to: part.span, kind: 0 });
     stored = false;
