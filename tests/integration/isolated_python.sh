@@ -7,12 +7,12 @@ if [ "$1" != inside ]; then
 fi
 shift
 ip link set lo up
-for folder in /dev/shm /run/lttng /run/netns; do
+for folder in /dev/shm /run/lttng /run/netns /run/takt-gate; do
   mkdir -p "$folder"
   mount -t tmpfs tmpfs "$folder"
 done
 
-# Recorders and robots meet in /tmp/takt-USER. Else /tmp has what it had.
+# Recorders and robots meet in /run/takt-gate or /tmp/takt-USER. Else /tmp has what it had.
 shopt -s dotglob nullglob
 shared=$(mktemp -d /dev/shm/XXXXXX)
 mount --rbind /tmp "$shared"

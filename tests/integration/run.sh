@@ -16,7 +16,7 @@ fi
 failed=0
 python -m pytest . -m "not alone" --basetemp "$scratch/together" \
   --dist loadfile --tx "$workers*popen//python=$PWD/isolated_python.sh" || failed=1
-python -m pytest . -m alone --basetemp "$scratch/alone" || failed=1
+python -m pytest . -m alone --durations 15 --basetemp "$scratch/alone" || failed=1
 if [ $failed -eq 0 ]; then
   rm -rf "$scratch"
 else

@@ -89,7 +89,7 @@ def test_events_of_one_name_are_a_stream_of_batches_for_other_libraries(tmp_path
 
 
 def test_an_unknown_event_gets_one_line() -> None:
-    with pytest.raises(takt_native.InputError, match="'my:event' is no event that Takt knows"):
+    with pytest.raises(takt_native.InputError, match="no event 'my:event' is in the recording"):
         takt.open(archive("pipeline-lttng")).events("my:event")
 
 

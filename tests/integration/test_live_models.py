@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-import round_trips
+from model_graphs import Graph
 from recording import PROGRAMS, TAKT, Run, needs_privileges, takt
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 def shape(model: Json) -> dict[str, Any]:
     """Everything of a model but times: the two tracers read the clock one after the other."""
-    graph = round_trips.Graph(model)
+    graph = Graph(model)
     return {
         "callbacks": graph.vertices(),
         "edges": graph.connections(),

@@ -9,15 +9,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from children import Child
-from recording import TAKT
+from recording import TAKT, is_gone
 from takt import documents, loopback, runtime
 from takt.shaping import plans
 
@@ -95,8 +95,8 @@ def status(environment: dict[str, str]) -> Json | None:
     )
     found: Json | None = json.loads(done.stdout) if done.stdout else None
     if found is not None:
-        states = {chain["state"] for chain in found["chains"]}
-        assert done.returncode == (0 if states == {"guaranteed"} else 1)
+        good = set(states(found).values()) == {"guaranteed"}
+        assert done.returncode == (0 if good else 1)
     return found
 
 
@@ -111,6 +111,15 @@ def scheduling(process: int, thread: int) -> int | None:
 
 def threads(found: Json) -> list[tuple[int, int]]:
     return [(e["process"], t) for e in found["executors"] for t in e["threads"]]
+
+
+def states(found: Json | None) -> dict[str, str]:
+    """By the names of the chains."""
+    return {chain["id"]: chain["state"] for chain in found["chains"]} if found else {}
+
+
+def policies(found: Json) -> set[int | None]:
+    return {scheduling(*thread) for thread in threads(found)}
 
 
 def until(what: str, turn: float = 0.2) -> Iterator[None]:
@@ -143,15 +152,36 @@ def managing(
 
 
 def status_with_a_guarantee(environment: dict[str, str]) -> Json:
-    """The status once the manager guarantees its only chain; then its threads have reservations."""
+    """The status once the manager guarantees its only chain, whose threads have reservations then.
+    A later decision may take them between the two looks, where events are lost, say.
+    """
     found = None
-    for _ in until("a guarantee"):
+    for _ in until("a guarantee with its reservations"):
         found = status(environment)
-        if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
+        if found and [*states(found).values()] == ["guaranteed"] and policies(found) == {DEADLINE}:
             break
     assert found is not None
-    assert {scheduling(*thread) for thread in threads(found)} == {DEADLINE}
     return found
+
+
+def manage_until(
+    environment: dict[str, str],
+    enough: Callable[[Json], bool],
+    robot: list[str],
+    *arguments: str | Path,
+) -> subprocess.CompletedProcess[str]:
+    """Manages a robot until its status is `enough`, however long that takes here."""
+    command = takt("manage", *arguments, "--", *robot)
+    with Child(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as manager:
+        for _ in until("that there is enough to see"):
+            found = status(environment)
+            if found and enough(found):
+                break
+        manager.send_signal(signal.SIGINT)
+        output, said = manager.communicate()
+    return subprocess.CompletedProcess(command, manager.returncode, output, said)
 
 
 def test_watch_shows_chains_as_they_are(
@@ -166,7 +196,11 @@ def test_watch_shows_chains_as_they_are(
     assert chain["id"] == "image"
     assert chain["goal"] == 5_000_000_000
     assert chain["total"] > 0
-    assert 0 < chain["p50"] <= chain["p99"] <= chain["max"] <= chain["worst"]
+    # All but the worst are of the last ten seconds, and programs may take longer to end.
+    figures = [chain[word] for word in ("p50", "p99", "max", "worst") if chain[word] is not None]
+    assert figures == sorted(figures)
+    assert figures[0] > 0
+    assert figures[-1] == chain["worst"]
     assert {executor["id"] for executor in document["executors"]} == {"sensing", "acting"}
 
 
@@ -238,7 +272,9 @@ def test_a_dry_run_decides_and_changes_nothing(
 ) -> None:
     log = goals.with_name("decisions.jsonl")
     arguments = ("--goals", goals, "--dry-run", "--json", "--log", log)
-    done = run_takt("manage", *arguments, "--", *robot(model, 8), **environment)
+    done = manage_until(
+        environment, lambda found: found["decisions"] > 0, robot(model, 100), *arguments
+    )
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert (document["format"], document["dry_run"]) == ("takt/status", True)
@@ -254,15 +290,13 @@ def test_a_dry_run_decides_and_changes_nothing(
 def test_threads_get_back_what_they_had(
     environment: dict[str, str], goals: Path, model: Path, how: signal.Signals
 ) -> None:
-    command = takt("manage", "--goals", goals, "--json", "--", *robot(model, 50))
+    command = takt("manage", "--goals", goals, "--json", "--", *robot(model, 100))
     with managing(environment, *command):
         found = status_with_a_guarantee(environment)
         os.kill(found["process"], how)  # the program that changed them
         for _ in until("that all threads are best effort"):
-            policies = {scheduling(*thread) for thread in threads(found)}
-            if DEADLINE not in policies:
+            if policies(found) <= {0, None}:
                 break
-        assert policies <= {0, None}
     assert status(environment) is None
 
 
@@ -294,15 +328,18 @@ def test_a_robot_in_a_container_is_managed(
     """Its threads have other numbers than they think."""
     contained = ["unshare", "--pid", "--fork", *robot(model, 40)]  # ends by itself alone
     with managing(environment, *takt("manage", "--goals", goals, "--", *contained)):
-        for _ in until("a guarantee"):
+        for _ in until("a guarantee, and a reservation in each process"):
             found = status(environment)
-            if found and [chain["state"] for chain in found["chains"]] == ["guaranteed"]:
-                break
-        assert found is not None
-        for executor in found["executors"]:
-            process = executor["process"]
-            tasks = Path(f"/proc/{process}/task").iterdir()
-            assert DEADLINE in {scheduling(process, int(task.name)) for task in tasks}
+            if found and [*states(found).values()] == ["guaranteed"]:
+                processes = [executor["process"] for executor in found["executors"]]
+                if all(DEADLINE in policies_of(process) for process in processes):
+                    break
+
+
+def policies_of(process: int) -> set[int | None]:
+    """The policies of its threads."""
+    tasks = Path(f"/proc/{process}/task").iterdir()
+    return {scheduling(process, int(task.name)) for task in tasks}
 
 
 CAPABILITIES = {"nice": 23, "ptrace": 19, "read": 2}
@@ -316,12 +353,45 @@ def capabilities(process: int) -> int:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_manager_whose_guard_is_killed_says_so_and_fails(
+    environment: dict[str, str], goals: Path, tmp_path: Path
+) -> None:
+    """The command goes on; then the last line is true, and systemd starts the service again."""
+    end = tmp_path / "end"
+    waiting = ["sh", "-c", f"while [ ! -e {end} ]; do sleep 0.05; done; exit 0"]
+    command = takt("manage", "--goals", goals, "--", *waiting)
+    with Child(command, env=environment, stderr=subprocess.PIPE, text=True) as manager:
+        found = None
+        for _ in until("the manager"):
+            with suppress(AssertionError):
+                found = status(environment)
+            if found:
+                break
+        assert found is not None
+        process = found["process"]
+        for _ in until("its guard, which is named once it runs"):
+            children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+            names = {Path(f"/proc/{child}/comm").read_text(): int(child) for child in children}
+            if "takt-guard\n" in names:
+                break
+        os.kill(names["takt-guard\n"], signal.SIGKILL)
+        for _ in until("the manager's end"):
+            if is_gone(process):
+                break
+        assert manager.poll() is None
+        end.touch()
+        _, said = manager.communicate()
+    assert manager.returncode == 2
+    assert said.splitlines()[-1].startswith("takt: nothing is managed any more: the process that")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
 def test_it_needs_three_capabilities_and_keeps_no_more(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:
     kept = "-all,+sys_nice,+sys_ptrace,+dac_read_search"
     limited = ["setpriv", "--bounding-set", kept, "--inh-caps", kept]
-    command = takt("manage", "--goals", goals, "--json", "--", *robot(model, 50))
+    command = takt("manage", "--goals", goals, "--json", "--", *robot(model, 100))
     for before in ([], limited):
         with managing(environment, *before, *command):
             found = status_with_a_guarantee(environment)
@@ -332,7 +402,7 @@ def test_diagnostics_tell_of_each_chain(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:
     arguments = ("--goals", goals, "--dry-run", "--json", "--diagnostics")
-    with managing(environment, *takt("manage", *arguments, "--", *robot(model, 30))):
+    with managing(environment, *takt("manage", *arguments, "--", *robot(model, 100))):
         heard = subprocess.run(
             [sys.executable, Path(__file__).parent / "programs" / "diagnostics_listener.py"],
             env=environment,
@@ -343,7 +413,7 @@ def test_diagnostics_tell_of_each_chain(
         )
     document = json.loads(heard.stdout)
     assert [one["name"] for one in document] == ["takt: chain image", "takt: manager"]
-    assert document[0]["level"] == 0
+    assert document[0]["values"].keys() >= {"bound (ms)", "promises kept"}
     assert "p50 (ms)" in document[0]["values"]
 
 
@@ -354,9 +424,14 @@ def test_a_goal_that_fits_nothing_that_ran_is_said(
         "chains:\n- {name: image, from: /camera, to: /motor, latency: 5s}\n"
         "- {name: nobody, from: /camera, to: /nobody, latency: 5s}\n"
     )
-    done = run_takt("manage", "--goals", goals, "--dry-run", "--", *robot(model, 8), **environment)
+    done = manage_until(
+        environment,
+        lambda found: "guaranteed" in states(found).values(),
+        robot(model, 100),
+        *("--goals", goals, "--dry-run"),
+    )
     assert done.returncode == 1
-    assert f"no program had a chain for: nobody; see {goals}" in done.stderr
+    assert "no program had a chain for: nobody (to: no topic, node or callback" in done.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
@@ -372,28 +447,173 @@ def test_a_promise_that_is_broken_is_withdrawn_and_says_why(
     command = (sys.executable, program, longer)
     with managing(environment, *takt("manage", "--goals", goals, "--", *command)):
         before = status_with_a_guarantee(environment)["chains"][0]
-        assert before["promises"]["broken"] == 0
         assert before["promises"]["since"] is not None
         longer.touch()
-        for _ in until("a broken promise with its reason"):
+        # The host may have broken one before, and breaks any that is given before this callback
+        # ran.
+        for _ in until("a promise that this callback breaks"):
             found = status(environment)
             chain = found["chains"][0] if found else before
-            if chain["promises"]["breach"] and chain["promises"]["breach"]["reason"]:
+            promises = chain["promises"]
+            reason = promises["breach"]["reason"] if promises["breach"] else ""
+            if " ran " in reason and promises["longest"] >= 100 * MS:
                 break
-    promises = chain["promises"]
-    assert promises["broken"] >= 1
+    assert promises["broken"] > before["promises"]["broken"]
     assert promises["since"] is None
     assert promises["breach"]["latency"] > promises["breach"]["bound"]
-    assert promises["longest"] >= 100 * MS
-    assert " ran " in promises["breach"]["reason"], promises
     assert chain["state"] != "guaranteed"
     assert chain["bound"] is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_surge_degrades_and_its_end_restores(
+    environment: dict[str, str], goals: Path, tmp_path: Path
+) -> None:
+    """A callback takes 100 ms every 50 ms for a while, and then 2 ms as before."""
+    surge = tmp_path / "surge"
+    goals.write_text(
+        "period: 1s\nchains: [{name: work, from: /worker, to: /worker:/work, latency: 90ms}]\n"
+    )
+    program = Path(__file__).parent / "programs" / "lengthening.py"
+    command = (sys.executable, program, surge)
+    with managing(environment, *takt("manage", "--goals", goals, "--", *command)):
+        status_with_a_guarantee(environment)
+        surge.touch()
+        needs: Json | None = None
+        for _ in until("that the chain is degraded as its callback takes too long"):
+            found = status(environment)
+            needs = found["chains"][0]["needs"] if found else None
+            if needs and needs["execution_time"]:
+                break
+        assert found
+        assert needs
+        assert found["chains"][0]["state"] == "degraded"
+        surge.unlink()
+        restored = status_with_a_guarantee(environment)["chains"][0]
+    assert restored["bound"] <= 90 * MS
+    # Meanwhile the manager said what would make it fit.
+    assert 0 < needs["all_execution_times_percent"] < 100
+    assert needs["execution_time"]["callback"] == "/worker:/work"
+    assert restored["needs"] is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_degraded_chain_hurries_no_decision(
+    environment: dict[str, str], goals: Path, tmp_path: Path
+) -> None:
+    """It misses its goal ten times a second, and decisions are due every eight seconds."""
+    surge = tmp_path / "surge"
+    goals.write_text(
+        "period: 8s\nchains: [{name: work, from: /worker, to: /worker:/work, latency: 90ms}]\n"
+    )
+    program = Path(__file__).parent / "programs" / "lengthening.py"
+    command = (sys.executable, program, surge)
+    with managing(environment, *takt("manage", "--goals", goals, "--", *command)):
+        status_with_a_guarantee(environment)
+        surge.touch()
+        for _ in until("that the chain is degraded"):
+            before = status(environment)
+            if before and list(states(before).values()) == ["degraded"]:
+                break
+        assert before
+        misses = before["chains"][0]["measured"]["missed"] + 40
+        for _ in until("that it has missed its goal again and again"):
+            found = status(environment)
+            if found and found["chains"][0]["measured"]["missed"] >= misses:
+                break
+    assert found
+    due = (found["seconds"] - before["seconds"]) / 8
+    assert found["decisions"] - before["decisions"] <= due + 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_both_of_two_fused_inputs_are_guaranteed(environment: dict[str, str], goals: Path) -> None:
+    """Also that whose message always waits for the other, which is the more important one."""
+    goals.write_text(
+        "period: 1s\nchains:\n"
+        "- {name: left, from: /left_sensor, to: /motor, latency: 200ms}\n"
+        "- {name: right, from: /right_sensor, to: /motor, latency: 200ms}\n"
+        "links: [{join: '/fusion:/left', with: ['/fusion:/right']}]\n"
+    )
+    program = Path(__file__).parent / "programs" / "fusing.py"
+    command = takt("manage", "--goals", goals, "--", sys.executable, program)
+    with managing(environment, *command):
+        for _ in until("a guarantee for both, and messages of the right one"):
+            found = status(environment)
+            chains = {c["id"]: c for c in found["chains"]} if found else {}
+            totals = {name: (c["measured"] or {}).get("total", 0) for name, c in chains.items()}
+            # A left message that the host holds up comes second now and then.
+            seldom = totals.get("left", 0) < totals.get("right", 0)
+            if set(states(found).values()) == {"guaranteed"} and seldom:
+                break
+    assert chains["left"]["bound"] <= 200 * MS
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_the_last_words_say_what_held_to_the_end(
+    environment: dict[str, str], goals: Path, model: Path, tmp_path: Path
+) -> None:
+    """The programs end, and several decisions later the manager does."""
+    after = tmp_path / "after.json"
+    ask = f"{shlex.join(takt('status', '--json'))} >{after}"
+    decided = f"grep -q 'its program has ended' {after}"
+    wait = f"for turn in {{1..60}}; do {ask}; {decided} && break; sleep 0.5; done"
+    command = ["bash", "-c", f"{shlex.join(robot(model, 20))}; {wait}; sleep 2; {ask}; true"]
+    manager = run_takt("manage", "--goals", goals, "--", *command, **environment)
+    assert manager.returncode == 0, manager.stderr
+    (chain,) = json.loads(after.read_text())["chains"]
+    assert (chain["state"], chain["reason"]) == ("unmanaged", "its program has ended")
+    assert manager.stderr.count("its program has ended") == 1
+    assert "its program has ended" not in manager.stdout
+    (line,) = (line for line in manager.stdout.splitlines() if line.startswith("image: "))
+    assert " of 5 s; the longest of " in line
+    if chain["promises"]["broken"]:
+        # The host took the processor from a callback, for longer than was ever seen before.
+        assert f", and {chain['promises']['broken']} more than its bound, the last " in line
+    else:
+        assert " and to the end: at most " in line
+        assert "Alert" not in manager.stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_second_way_takes_no_reservation_away(
+    environment: dict[str, str], goals: Path, tmp_path: Path
+) -> None:
+    """A node joins that also links the sensor and the motor, and is not known for two seconds."""
+    goals.write_text(
+        "period: 1s\nchains: [{name: drive, from: /sensor, to: /motor, latency: 200ms}]\n"
+    )
+    program = Path(__file__).parent / "programs" / "relay.py"
+    joins = tmp_path / "joins"
+    nodes = [
+        shlex.join((sys.executable, str(program), *node))
+        for node in (
+            ("sensor", "", "/scan"),
+            ("control", "/scan", "/cmd"),
+            ("motor", "/cmd", ""),
+            ("planner", "/scan", "/cmd"),
+        )
+    ]
+    script = (
+        "trap 'kill -KILL $(jobs -p)' INT TERM; "
+        + "".join(f"{node} & " for node in nodes[:3])
+        + f"while [ ! -e {joins} ]; do sleep 0.1; done; {nodes[3]} & wait"
+    )
+    with managing(environment, *takt("manage", "--goals", goals, "--", "bash", "-c", script)):
+        reserved = threads(status_with_a_guarantee(environment))
+        joins.touch()
+        for _ in until("a guarantee for both ways"):
+            assert {scheduling(*thread) for thread in reserved} == {DEADLINE}
+            ways = states(status(environment))
+            if list(ways.values()) == ["guaranteed", "guaranteed"]:
+                break
+    assert set(ways) == {"drive via /control", "drive via /planner"}
 
 
 def test_reloading_broken_goals_leaves_the_manager_as_it_was(
     environment: dict[str, str], goals: Path, model: Path
 ) -> None:
-    command = takt("manage", "--goals", goals, "--dry-run", "--json", "--", *robot(model, 50))
+    command = takt("manage", "--goals", goals, "--dry-run", "--json", "--", *robot(model, 100))
     with managing(environment, *command):
         for _ in until("the manager's chain"):
             found = status(environment)
@@ -419,6 +639,7 @@ def test_mistakes_are_one_line(environment: dict[str, str], tmp_path: Path) -> N
     for arguments, said in (
         (["manage"], "--goals"),
         (["manage", "--goals", str(tmp_path / "none.yaml")], "no such file"),
+        (["manage", "--goals", str(PIPELINE), "--period", "0.2"], "enforces budgets at its ticks"),
         (["manage", "--replay", str(PIPELINE)], "takt/decisions"),
         (["status"], "no takt manage"),
     ):
@@ -455,20 +676,18 @@ def test_a_shaped_chain_runs_beside_a_guaranteed_one(
         for _ in until("the guarantee of one chain beside the other, which is shaped"):
             found = status(environment)
             chains = {one["id"]: one for one in found["chains"]} if found else {}
+            if states(found) != {"image": "guaranteed", "control": "unmanaged"}:
+                continue
+            by_executor = {one["id"]: one for one in found["executors"]} if found else {}
+            reserved = [one for one in by_executor.values() if one["reservation"]]
             if (
-                {name: one["state"] for name, one in chains.items()}
-                == {"image": "guaranteed", "control": "unmanaged"}
-            ) and "its chain is shaped" in chains["control"]["reason"]:
+                "its chain is shaped" in chains["control"]["reason"]
+                and {one["id"] for one in reserved} == {"sensing", "acting"}
+                and policies({"executors": reserved}) == {DEADLINE}
+            ):
                 break
-        assert found is not None
-        by_executor = {one["id"]: one for one in found["executors"]}
         (thread,) = by_executor["control"]["threads"]
-        assert by_executor["control"]["reservation"] is None
         # Slots come every 50 ms: turns of 200 ms would look at the same moment of each, for ever.
         for _ in until("a slot of the shaped chain", turn=0.0007):
             if scheduling(by_executor["control"]["process"], thread) == FIFO:
                 break
-        for executor in ("sensing", "acting"):
-            assert by_executor[executor]["reservation"] is not None
-            for thread in by_executor[executor]["threads"]:
-                assert scheduling(by_executor[executor]["process"], thread) == DEADLINE

@@ -12,6 +12,7 @@ import random
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -115,11 +116,13 @@ def workloads(parent: int) -> list[int]:
 
 
 def threads(processes: list[int]) -> dict[int, Scheduling]:
-    return {
-        int(task.name): Scheduling.of(task)
-        for process in processes
-        for task in Path(f"/proc/{process}/task").iterdir()
-    }
+    """Those that are there; one may end between two looks."""
+    found = {}
+    for process in processes:
+        for task in Path(f"/proc/{process}/task").iterdir():
+            with suppress(OSError):
+                found[int(task.name)] = Scheduling.of(task)
+    return found
 
 
 def guards() -> set[int]:
@@ -130,7 +133,15 @@ def guards() -> set[int]:
 
 
 def segments() -> set[str]:
-    return {entry.name for entry in Path("/dev/shm").iterdir()}
+    """Files of shared memory that nobody has mapped: tests and fuzzers that run beside this have
+    files and folders there, too.
+    """
+    files = {entry.name for entry in Path("/dev/shm").iterdir() if entry.is_file()}
+    for process in Path("/proc").glob("[0-9]*/maps"):
+        with suppress(OSError):  # it has ended
+            mapped = process.read_text("latin-1")
+            files -= {name for name in files if f"/dev/shm/{name}" in mapped}
+    return files
 
 
 def cpusets() -> set[str]:
@@ -196,7 +207,10 @@ def kill_again_and_again(
         return before.items() <= now.items() and all(one in usual for one in now.values())
 
     reserved = pinned = 0
-    for _ in range(kills):
+    done = 0
+    # Without any reservation, or core, it would have shown nothing.
+    while done < kills or reserved == 0 or (cores and pinned == 0):
+        done += 1
         with Child(
             [str(runtime.manager()), json.dumps(settings)],
             stdin=subprocess.PIPE,
@@ -204,16 +218,15 @@ def kill_again_and_again(
             start_new_session=True,
         ) as manager:
             # The moment is what is random here: nothing waits for it.
-            time.sleep(chance.uniform(0, LONGEST))
+            # On a busy machine the manager may take longer to decide.
+            time.sleep(chance.uniform(0, LONGEST * max(1, done / kills)))
             now = threads(robot).values()
             reserved += any(one.policy == DEADLINE for one in now)
             pinned += any(one.cpuset.startswith("/takt-core-") for one in now)
             manager.kill()
         until(restored)
         until(lambda: guards() <= guarding)
-        assert segments() <= shared
+        until(lambda: segments() <= shared)
         assert cpusets() == sets
-    print(f"{kills} kills, {reserved} with reservations, {pinned} with threads kept on cores")
-    # Else the test has shown nothing.
-    assert reserved > 0
+    print(f"{done} kills, {reserved} with reservations, {pinned} with threads kept on cores")
     assert bool(pinned) == bool(cores)

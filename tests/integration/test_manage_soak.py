@@ -95,7 +95,9 @@ def test_it_stays_as_it_is_for_long(tmp_path: Path) -> None:
         assert sum(shares) <= 0.9 * (os.cpu_count() or 1)
         assert len(shares) >= 4  # those of the critical chains
     for before, after in zip(first["chains"][:-1], last["chains"][:-1], strict=True):
-        assert after["measured"]["missed"] == before["measured"]["missed"], after
+        missed = after["measured"]["missed"] - before["measured"]["missed"]
+        by_host = after["promises"]["by_host"] - before["promises"]["by_host"]
+        assert missed <= by_host, after
 
 
 def status_of(environment: dict[str, str]) -> Json | None:

@@ -369,7 +369,6 @@ def test_more_work_than_supply_diverges_and_says_so(tmp_path: Path) -> None:
 MODEL = MODELS / "pipeline.json"
 WRITERS = [
     ["analyze", MODEL, "--json", "-o"],
-    ["simulate", MODEL, "--duration", "1", "-o"],
     ["report", MODEL, "-o"],
 ]
 

@@ -1,16 +1,20 @@
-"""Two containers count their processes from 1 each: a recording of both keeps them apart."""
+"""Containers count their processes from 1 each: a recording of two keeps them apart, and one from
+within a container is about the processes there.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from recording import PROGRAMS, Run, takt
+from recording import PROGRAMS, Run, needs_privileges, takt
+from takt.runtime import tracetools
 
 Json = dict[str, Any]
 
@@ -40,3 +44,47 @@ def test_processes_of_the_same_number_are_kept_apart(tmp_path: Path, backend: st
     assert len(process["/left"]) == len(process["/right"]) == 1
     assert process["/left"] != process["/right"]
     assert found["provenance"]["warnings"] == []
+
+
+@needs_privileges
+@pytest.mark.parametrize("backend", ["ebpf", "ring"])
+def test_a_recorder_in_a_container_sees_what_runs_there(tmp_path: Path, backend: str) -> None:
+    """Also with the events of the scheduler; what runs outside is not in the recording."""
+    truth = tmp_path / "truth.json"
+    program = [sys.executable, str(PROGRAMS / "running_nodes.py"), "inner", "single", str(truth)]
+    script = """
+        mkfifo input
+        "$@" < input > output & echo $! > process
+        exec 3> input
+        until grep -q ready output; do sleep 0.1; done
+        python -m takt record --backend "$BACKEND" --kernel --duration 5 -o trace || exit 1
+        exec 3>&-
+        wait $(cat process)
+    """
+    environment = dict(os.environ) | {"BACKEND": backend}
+    if backend == "ring":
+        environment["LD_PRELOAD"] = str(tracetools())
+    inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-c", script]
+    done = subprocess.run(
+        [*inside, "sh", *program], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    shown = takt("info", "--json", str(tmp_path / "trace"))
+    document: Json = json.loads(shown.stdout)
+    expected = json.loads(truth.read_text())
+    assert {node["name"] for node in document["nodes"]} >= set(expected["nodes"])
+    process = int((tmp_path / "process").read_text())
+    assert {node["pid"] for node in document["nodes"]} == {process}
+    # Each expiry of the timer wakes the thread, which then waits again.
+    published = document["by_name"]["ros2:rcl_publish"]
+    assert published > 10
+    expiries = published / 6
+    assert document["by_name"]["sched_switch"] > expiries
+    assert document["by_name"]["sched_wakeup"] > expiries / 2
+    if backend == "ebpf":
+        sources = {
+            callback["execution_time"]["source"]
+            for callback in document["callbacks"]
+            if callback["count"] > 0
+        }
+        assert sources == {"sched_switch"}

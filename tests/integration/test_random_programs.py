@@ -1,93 +1,60 @@
-"""Bounds beside stock rclpy: an adversary that shares no line with the simulator or the analysis.
+"""Bounds beside stock executors: an adversary that shares no line with the simulator or the
+analysis.
 
-Random programs run on rclpy's own executor and are recorded, and bounds of the model of that
-recording are held against it. Nothing that was recorded may be above its bound, and nothing may
-refute the model. TAKT_PROGRAMS says how many programs run; usually a few. TAKT_SEED chooses others.
+Random programs run on rclpy's own executor, and on rclcpp's where CMake finds it, and are recorded.
+Bounds of the model of that recording are held against it. Nothing that was recorded may be above
+its bound, and nothing may refute the model. TAKT_PROGRAMS says how many programs run; usually a
+few. TAKT_SEED chooses others.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from recording import PROGRAMS, Run
-from takt import assumptions, pipeline
-from takt.assumptions import Standing
-from takt.documents import Bounds, Measurement
+from own_bounds import Response, judge
+from recording import PROGRAMS, Run, needs_privileges
+from takt.assumptions import Subject
 
 SEED = int(os.environ.get("TAKT_SEED", "1"))
 COUNT = int(os.environ.get("TAKT_PROGRAMS", "3"))
-pytestmark = [pytest.mark.alone, pytest.mark.timeout(100 + 40 * COUNT)]
+pytestmark = [pytest.mark.alone, pytest.mark.timeout(160 + 60 * COUNT)]
 SECONDS = 6
 PRIORITY = 10
+NODES = Path(__file__).resolve().parents[2] / "build/release/tests/programs/rclcpp_nodes"
+THREADS = 2
+"""Of the executor with several of them."""
+needs_rclcpp = pytest.mark.skipif(
+    not NODES.exists(), reason="CMake found no rclcpp, so its programs are not built"
+)
+needs_processors = pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) <= THREADS + 1,
+    reason="bounds take each thread to have a processor to itself: the world needs one as well, "
+    "and what else runs",
+)
+EXECUTORS = (
+    "rclpy",
+    pytest.param("single", marks=needs_rclcpp),
+    pytest.param("events", marks=needs_rclcpp),
+    pytest.param("multi", marks=[needs_rclcpp, needs_processors]),
+)
 MOST_TAKEN = 5_000_000
 """Nanoseconds: well within what the other order costs the control (20 ms in the mean)."""
 ENOUGH = 50
 """Programs of which shares and medians say something."""
 
 
-@dataclass(frozen=True)
-class Response:
-    what: str
-    measured: int
-    bound: int | None
-
-
-@dataclass(frozen=True)
-class Seen:
-    responses: list[Response]
-    refuted: list[str]
-    taken: int
-    """Nanoseconds for which callbacks had begun but had no processor, by the program's clocks."""
-
-    def above(self) -> list[Response]:
-        """Responses above their bound by more than what the machine took from the program."""
-        return [
-            response
-            for response in self.responses
-            if response.bound is not None and response.measured > response.bound + self.taken
-        ]
-
-
-def run(seed: int, folder: Path) -> Run:
-    command = [sys.executable, str(PROGRAMS / "rclpy_nodes.py")]
-    trace = folder / f"trace-{seed}"
-    return Run.of(trace, [*command, str(seed), str(SECONDS), str(PRIORITY)], backend="ring")
-
-
-def judge(recorded: Run, changes: str | None = None) -> Seen:
-    """`changes` are made to the model of the recording before it is analysed."""
-    traces, source = [str(recorded.trace)], str(recorded.trace)
-    model = json.dumps(pipeline.synthesize(traces))
-    if changes:
-        model = pipeline.change(model, source, changes)
-    bounds = pipeline.analyze(model, source)
-    measurement = pipeline.measure(traces, model, source)
-    findings = assumptions.examine(pipeline.read_model(model, source), bounds, measurement)
-    return Seen(
-        list(_responses(bounds, measurement)),
-        [finding.text for finding in findings if finding.standing is Standing.VIOLATED],
-        sum(int(line) for line in recorded.output.split()),
-    )
-
-
-def _responses(bounds: Bounds, measurement: Measurement) -> Iterator[Response]:
-    of_callbacks = {callback.id: callback.bound for callback in bounds.callbacks}
-    for callback in measurement.callbacks:
-        if callback.response_time.max is not None:
-            name = f"callback {callback.id}"
-            yield Response(name, callback.response_time.max, of_callbacks[callback.id])
-    of_chains = {chain.id: chain.bound for chain in bounds.chains}
-    for chain in measurement.chains:
-        if chain.max is not None:
-            yield Response(f"chain {chain.id}", chain.max, of_chains[chain.id])
+def run(seed: int, folder: Path, planted: str = "", executor: str = "rclpy") -> Run:
+    """`executor`: rclpy, or one of rclcpp's, see EXECUTORS."""
+    command = [sys.executable, str(PROGRAMS / "rclpy_nodes.py"), str(seed), str(SECONDS)]
+    robot = [] if executor == "rclpy" else [str(NODES), executor]
+    trace = folder / f"trace-{executor}-{seed}{planted}"
+    kernel = [] if needs_privileges.mark.args[0] else ["--kernel"]
+    return Run.of(trace, [*command, str(PRIORITY), planted, *robot], backend="ring", options=kernel)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -100,17 +67,26 @@ def _privileged() -> None:
         pytest.skip("programs that others preempt show nothing: SCHED_FIFO needs privileges")
 
 
-def test_no_response_of_stock_rclpy_is_above_its_bound(tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_no_response_of_stock_executors_is_above_its_bound(executor: str, tmp_path: Path) -> None:
     callbacks: list[Response] = []
     faults: list[str] = []
     for seed in range(SEED, SEED + COUNT):
-        seen = judge(run(seed, tmp_path))
+        seen = judge(run(seed, tmp_path, executor=executor))
         assert seen.responses, f"program {seed} did nothing"
-        faults += [f"program {seed}: {text}" for text in (*map(str, seen.above()), *seen.refuted)]
+        above = seen.above()
+        if above:
+            # Several short times without a processor add up to more than the longest. A bound that
+            # is too small is so in another run, too.
+            print(f"program {seed}, once more: {', '.join(map(str, above))}")
+            (tmp_path / "again").mkdir(exist_ok=True)
+            again = judge(run(seed, tmp_path / "again", executor=executor)).above()
+            above = [each for each in again if each.what in {one.what for one in above}]
+        faults += [f"program {seed}: {text}" for text in (*map(str, above), *seen.refuted)]
         callbacks += [each for each in seen.responses if each.what.startswith("callback")]
     tightness = [each.measured / each.bound for each in callbacks if each.bound]
     finite = len(tightness) / len(callbacks)
-    print(f"{COUNT} programs, {len(callbacks)} callbacks, {finite:.1%} bounded")
+    print(f"{executor}: {COUNT} programs, {len(callbacks)} callbacks, {finite:.1%} bounded")
     print(f"median of measured over bound: {statistics.median(tightness):.2f}")
     assert not faults, "\n".join(faults)
     if COUNT >= ENOUGH:
@@ -118,14 +94,39 @@ def test_no_response_of_stock_rclpy_is_above_its_bound(tmp_path: Path) -> None:
         assert statistics.median(tightness) >= 0.4
 
 
+PLANTED = {
+    "suspension": Subject.SUSPENSION,
+    "execution": Subject.EXECUTION_TIME,
+    "activation": Subject.ACTIVATION,
+    "load": Subject.SUPPLY,
+}
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_a_program_does_beyond_its_model_is_named(
+    planted: str, executor: str, tmp_path: Path
+) -> None:
+    """The model is that of the same program without it."""
+    for number in range(max(1, COUNT // len(PLANTED))):
+        seed = SEED + number
+        known = run(seed, tmp_path, executor=executor)
+        seen = judge(run(seed, tmp_path, planted, executor), of=known)
+        assert seen.responses, f"program {seed} did nothing"
+        print(planted, seed, seen.refuted, [str(each) for each in seen.exceeded()])
+        if planted != "load":
+            assert PLANTED[planted] in seen.named, f"program {seed}: {seen.refuted}"
+        if seen.exceeded():
+            assert PLANTED[planted] in seen.named, f"program {seed}: {seen}"
+
+
 def test_bounds_for_another_order_are_found_to_be_too_low(tmp_path: Path) -> None:
     """The control: a hunt that does not find this finds nothing."""
     recorded = run(0, tmp_path)
     assert not judge(recorded).above()
     wrong = judge(recorded, "order=any_in_category")
-    assert any(
-        order.startswith("order: any_in_category is contradicted") for order in wrong.refuted
-    )
+    contradicted = "order: any_in_category is contradicted"
+    assert any(order.startswith(contradicted) for order in wrong.refuted), wrong
     if wrong.taken > MOST_TAKEN:
         pytest.skip(f"the machine took {wrong.taken} ns from the program")
     assert wrong.above(), wrong

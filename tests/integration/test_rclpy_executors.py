@@ -20,6 +20,7 @@ import rclpy
 from rcl_interfaces.srv import GetParameterTypes
 from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.clock import ClockType, ROSClock
+from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException
 from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
@@ -35,10 +36,12 @@ from takt.executors import (
     EdfExecutor,
     EventsExecutor,
     FixedPriorityExecutor,
+    GraphAwareEdfExecutor,
     GraphAwareExecutor,
     PlannedExecutor,
     entry,
 )
+from takt.executors.waiting import Events
 
 EVERY = [
     EventsExecutor,
@@ -46,6 +49,7 @@ EVERY = [
     EdfExecutor,
     ChainPriorityExecutor,
     GraphAwareExecutor,
+    GraphAwareEdfExecutor,
 ]
 LONG = 20.0
 """Seconds in which anything comes, however busy the machine."""
@@ -283,7 +287,7 @@ class Middleware:
     def take_from(self, _: entry.Entry) -> int | None:
         return self.waiting.popleft() if self.waiting else None
 
-    def run_entry(self, one: entry.Entry, which: int) -> None:
+    def run_entry(self, entry: entry.Entry, which: int) -> bool:
         raise NotImplementedError
 
 
@@ -556,7 +560,7 @@ def test_a_coroutine_holds_up_a_hundred_expiries_at_most(node: Node) -> None:
     ran.clear()
     until(executor, lambda: len(beats) >= 50)
     assert ran == []
-    kept = Counter(entry for entry, _ in executor._deferred)
+    kept = Counter(entry for waiting in executor._deferred.values() for entry, _ in waiting)
     assert 0 < max(kept.values()) <= 100
     future.set_result(None)
     executor.shutdown()
@@ -574,6 +578,26 @@ def test_tasks_run_and_have_results(node: Node) -> None:
     executor.spin_until_future_complete(double, LONG)
     assert (task.result(), double.result()) == (42, 84)
     executor.shutdown()
+
+
+def test_what_was_let_go_is_not_scheduled_again(node: Node) -> None:
+    """Another thread may be looking at the nodes, or about to, when the executor is shut down."""
+    executor = EventsExecutor()
+    executor.add_node(node)
+    timer = node.create_timer(3600.0, lambda: None)
+    executor.spin_once(0)
+    with executor._scheduling:  # as by a thread that looks at the nodes
+        assert not executor.shutdown(0.1)
+        assert timer in executor._entries
+    assert executor.shutdown(LONG)
+    assert not executor._entries
+    executor._wake.trigger()
+    executor._refresh()
+    assert not executor._entries
+    # Nobody holds it any more, so it is destroyed at once.
+    node.destroy_timer(timer)
+    with pytest.raises(InvalidHandle), timer.handle:
+        pass
 
 
 def test_guard_conditions(node: Node) -> None:
@@ -925,3 +949,20 @@ def test_ctrl_c_ends_it() -> None:
         output, _ = process.communicate(timeout=LONG)
     assert output.splitlines()[-1] == "interrupted"
     assert process.returncode == 0
+
+
+def test_events_of_what_is_destroyed_are_there_until_nobody_hears_of_them(node: Node) -> None:
+    """rclpy would free them at once, and the middleware tells of them on threads of its own."""
+    guard = node.create_guard_condition(lambda: None)
+    subscription = node.create_subscription(Int64, "heard", lambda _: None, 1)
+    handles = [handler._EventHandler__event for handler in subscription.event_handlers]
+    assert handles
+    heard = Events(handles, guard.handle)
+    node.destroy_subscription(subscription)
+    assert all(handle.pointer for handle in handles)
+    heard.end()
+    assert not any(handle.pointer for handle in handles)
+    with pytest.raises(InvalidHandle):
+        Events(handles, guard.handle)
+    guard.destroy()
+    assert guard.handle.pointer == 0

@@ -74,6 +74,32 @@ def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
+def test_labels_stay_with_the_recording(backend: str, tmp_path: Path) -> None:
+    trace, wanted = tmp_path / "trace", ["--label", "robot=r7", "--label", "version=1.4"]
+    place = ["--backend", backend, "-o", str(trace)]
+    place += ["--duration", "1"]
+    done = record(*place, *wanted, "--", *TICK_FOR_SURE, TAKT_LABELS="site=Ulm,version=1")
+    assert done.returncode == 0, done.stderr
+    info = subprocess.run(
+        [*TAKT, "info", str(trace), "--json"], capture_output=True, text=True, check=True
+    )
+    (told,) = json.loads(info.stdout)["labels"]
+    assert told["labels"] == {"site": "Ulm", "version": "1.4", "robot": "r7"}
+    assert told["ros"] == os.environ.get("ROS_DISTRO")
+    assert re.fullmatch(r"\d+\.\d+\.\d+", told["packages"]["rcl"])
+    # What other readers of the format see is a trace as before.
+    assert any(event.name == TICKED for event in babeltrace.events(trace))
+
+
+def test_a_label_that_is_none_starts_no_command(tmp_path: Path) -> None:
+    sign = tmp_path / "ran"
+    done = record("-o", str(tmp_path / "t"), "--label", "robot", "--", "touch", str(sign))
+    assert done.returncode == 2
+    assert done.stderr.startswith("takt: --label: 'robot': write KEY=VALUE")
+    assert done.stderr.count("\n") == 1
+    assert not sign.exists()
+
+
 @pytest.fixture
 def ticking(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
     """A recording of a program that ticks, and the trace's name."""

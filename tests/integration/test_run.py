@@ -255,14 +255,19 @@ def test_without_privilege_it_runs_and_says_that_bounds_are_conditional() -> Non
     assert "bounds are conditional" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("kind", "priorities"),
+    [("single_threaded", (49, 50, 60)), ("events", (49, 50, 51, 60))],
+)
 def test_executors_have_their_priority_and_what_delivers_to_them_a_higher_one(
-    tmp_path: Path,
+    kind: str, priorities: tuple[int, ...], tmp_path: Path
 ) -> None:
     if os.geteuid() != 0:
         pytest.skip("real-time priorities need privileges")
     model = json.loads((MODELS / "pipeline.json").read_text())
     for executor in model["executors"]:
-        executor["supply"] = {"kind": "dedicated"}
+        executor |= {"kind": kind, "supply": {"kind": "dedicated"}}
+        executor.pop("order", None)
     path = tmp_path / "model.json"
     path.write_text(json.dumps(model))
     command = [*TAKT, "run", str(path), "--duration", "2", "--json", "--priority", "50"]
@@ -278,9 +283,37 @@ def test_executors_have_their_priority_and_what_delivers_to_them_a_higher_one(
         assert process.stdout is not None
         ran = json.loads(process.stdout.read())
     # While a process starts, its main thread is what delivers messages.
-    # What delivers messages is above the executors, what recurs in DDS below them.
-    assert (0, 49, 50, 60) in found
+    # What delivers messages is above the executors, and so is what releases timers if a thread of
+    # its own does it; what recurs in DDS is below them.
+    assert (0, *priorities) in found
     assert all(one["granted"] for one in ran["executors"])
+
+
+def test_executors_at_fixed_priorities_have_those_of_the_model(tmp_path: Path) -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text())
+    wanted = {41, 42}
+    for executor, thread_priority in zip(model["executors"], sorted(wanted), strict=True):
+        executor["cpu"] = 0
+        executor["supply"] = {"kind": "fixed_priority", "priority": thread_priority}
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps(model))
+    command = [*TAKT, "run", str(path), "--duration", "1", "--json"]
+    refused = run(*command[len(TAKT) + 1 :], before=WITHOUT_PRIVILEGE)
+    assert refused.returncode == 0, refused.stderr
+    assert not any(one["granted"] for one in json.loads(refused.stdout)["executors"])
+    if os.geteuid() != 0:
+        pytest.skip("real-time priorities need privileges")
+    with Child(command, stdout=subprocess.PIPE, text=True) as process:
+        found: set[int] = set()
+        while process.poll() is None:
+            found |= {priority(task) for child in children(process.pid) for task in tasks(child)}
+            time.sleep(0.02)
+        assert process.stdout is not None
+        ran = json.loads(process.stdout.read())
+    assert wanted <= found
+    assert all(one["granted"] for one in ran["executors"])
+    supplies = [one["supply"] for one in ran["executors"]]
+    assert supplies == [{"kind": "fixed_priority", "priority": one} for one in sorted(wanted)]
 
 
 def children(process: int) -> list[int]:

@@ -19,7 +19,7 @@ MESSAGES = 50
 TALK = f"{sys.executable} {PROGRAMS / 'talk.py'} {MESSAGES}"
 
 # Events that not every tracer can see; see docs/tracing.md.
-OF_ONE_TRACER = {"takt:thread_cpu_time", "dds:write", "dds:receive"}
+OF_ONE_TRACER = {"takt:thread_cpu_time", "dds:write", "dds:receive", "rcl:call"}
 
 Threads = dict[tuple[int, int], list[tuple[str, dict[str, Any]]]]
 

@@ -32,6 +32,7 @@ OURS = {
     "takt:waitable_triggered",
     "takt:link_send",
     "takt:link_receive",
+    "takt:share_take",
     "takt:rate_sleep",
     "takt:rate_wakeup",
     "takt:rate_stop",
@@ -99,6 +100,7 @@ def calls() -> list[Call]:
     result.append(("takt_trace_waitable_triggered", [("void *", 0x60)]))
     message = [("uint8_t *", list(range(gid_size()))), ("int64_t", 11)]
     result += [(f"takt_trace_link_{what}", message) for what in ("send", "receive")]
+    result.append(("takt_trace_share_take", [("void *", 0x5A), ("int64_t", 12)]))
     result.append(("takt_trace_rate_sleep", [("int64_t", 9)]))
     result.append(("takt_trace_rate_wakeup", []))
     result.append(("takt_trace_rate_stop", []))
@@ -138,6 +140,11 @@ def test_every_event_is_recorded_once_in_order_with_its_values(run: Run) -> None
     assert [(event.name, event.fields) for event in recorded] == expected
 
 
+def test_a_take_from_shared_memory_has_its_fields(run: Run) -> None:
+    (said,) = (e.fields for e in babeltrace.events(run.trace) if e.name == "takt:share_take")
+    assert said == {"rmw_subscription_handle": 0x5A, "source_timestamp": 12}
+
+
 def test_events_carry_process_thread_and_program(run: Run) -> None:
     facts = json.loads(run.output)
     recorded = {(e.process, e.thread, e.program) for e in babeltrace.events(run.trace)}
@@ -150,7 +157,8 @@ def test_layouts_are_upstreams(run: Run) -> None:
         declared = [field.declaration for field in tracepoint.fields]
         assert layouts.pop(f"ros2:{tracepoint.name}") == declared, tracepoint.name
     if run.backend == "ebpf":
-        assert set(layouts) == (OURS - {"takt:thread_cpu_time"}) | {"dds:write", "dds:receive"}
+        of_probes = {"dds:write", "dds:receive", "rcl:call"}
+        assert set(layouts) == (OURS - {"takt:thread_cpu_time"}) | of_probes
     else:
         known = {f"ros2:{tracepoint.name}" for tracepoint in upstream.tracepoints()}
         assert set(layouts) == OURS | (SERVICE_CALLS - known)

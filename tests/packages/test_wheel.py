@@ -109,6 +109,7 @@ def test_it_has_what_runs_inside_both_distributions(wheel: Path) -> None:
             "takt-bridge",
             "takt-gate",
             "takt-manager",
+            "takt-threads",
             "takt-workload",
         ):
             assert f"takt/runtimes/{distribution}/bin/{program}" in names

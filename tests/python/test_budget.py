@@ -55,6 +55,17 @@ def test_a_margin_takes_more(tmp_path: Path) -> None:
     assert with_margin["processors"]["bandwidth"] > without["processors"]["bandwidth"]
 
 
+def test_a_search_whose_effort_is_used_up_says_so_and_more_finds_more() -> None:
+    short = document(REFERENCE_SYSTEM, "--cores", "4", "--effort", "100000")
+    full = document(REFERENCE_SYSTEM, "--cores", "4")
+    assert (short["gave_up"], full["gave_up"]) == (True, False)
+    assert short["met"]
+    assert short["processors"]["bandwidth"] > full["processors"]["bandwidth"]
+    told = run_takt("budget", REFERENCE_SYSTEM, "--cores", "4", "--effort", "100000").stderr
+    assert "the search ended with this" in told
+    assert "--effort allows more" in told
+
+
 def test_a_goal_out_of_reach_is_status_1_with_what_it_needs(tmp_path: Path) -> None:
     model = changed(tmp_path, lidar=1_000_000)
     found = document(model, "--cores", "2", status=1)
@@ -163,7 +174,24 @@ def test_the_best_period_is_one_for_all_reservations() -> None:
     assert len({executor["period"] for executor in found["executors"]}) == 1
 
 
-@pytest.mark.parametrize("period", ["never", "0", "nan", "99999"])
+def test_periods_have_units_or_are_milliseconds() -> None:
+    budgets = [
+        document(REFERENCE_SYSTEM, "--period", period)["executors"]
+        for period in ("5", "5ms", "0.005s", "5e0", "5000us")
+    ]
+    assert all(executor["period"] == 5_000_000 for executor in budgets[0])
+    assert all(budget == budgets[0] for budget in budgets)
+
+
+def test_a_period_that_the_kernel_does_not_enforce_is_said() -> None:
+    """Ticks are a millisecond apart at least, so 0.2 ms is too short for every kernel."""
+    done = run_takt("budget", REFERENCE_SYSTEM, "--period", "0.2")
+    assert "takt: warning: this kernel enforces budgets at its ticks, every " in done.stderr
+    assert "with a period of 0.2 ms" in done.stderr
+    assert "enforces" not in run_takt("budget", REFERENCE_SYSTEM, "--period", "20").stderr
+
+
+@pytest.mark.parametrize("period", ["never", "0", "nan", "99999", "20s", "50us"])
 def test_what_is_no_period_is_told(period: str) -> None:
     done = run_takt("budget", REFERENCE_SYSTEM, "--period", period)
     assert done.returncode == 2

@@ -45,6 +45,43 @@ def test_every_command_has_help_with_examples(name: str) -> None:
     assert "--json" in done.stdout
 
 
+def test_every_command_is_in_one_group() -> None:
+    grouped = [name for names in cli.GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(cli.commands())
+
+
+@pytest.mark.parametrize("name", ["", "latency"])
+def test_help_may_be_asked_for_in_three_forms(name: str) -> None:
+    asked = [run_takt("help", *name.split()), run_takt(*name.split(), "-h")]
+    for done in asked:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert done.stdout == run_takt(*name.split(), "--help").stdout
+
+
+@pytest.mark.parametrize("asked", [["help", "latancy"], ["man", "latancy"], ["latancy"]])
+def test_a_wrong_name_gets_the_same_answer_everywhere(asked: list[str]) -> None:
+    done = run_takt(*asked)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("takt: No such command 'latancy'. Did you mean ")
+    assert "'latency'" in done.stderr
+
+
+def test_times_may_have_a_unit() -> None:
+    for written in ("0.5", "0.5s", "500ms", "500 ms", "500000us"):
+        done = run_takt("simulate", PIPELINE, "--json", "--duration", written)
+        assert json.loads(done.stdout)["provenance"]["duration"] == 500_000_000, done.stderr
+
+
+@pytest.mark.parametrize(
+    "written", ["-1s", "0ms", "1us", "s", "1e", "nan", "inf", "5min", "2000000s"]
+)
+def test_what_is_no_duration_is_refused_in_one_line(written: str) -> None:
+    done = run_takt("record", f"--duration={written}", "--", "true")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("takt: Invalid value for '--duration': "), done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_version() -> None:
     assert run_takt("--version").stdout == f"takt {package.__version__}\n"
 
@@ -61,6 +98,21 @@ def test_version() -> None:
 def test_bad_usage_is_one_line_and_status_2(arguments: list[str], message: str) -> None:
     done = run_takt(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", message)
+
+
+@pytest.mark.parametrize("name", cli.commands())
+def test_what_a_command_requires_is_asked_for(name: str) -> None:
+    """With none of it, and with all but the last."""
+    required = [each for each in cli.load(name).params if each.required]
+    arguments = [each for each in required if isinstance(each, click.Argument)]
+    for given in {0, max(len(arguments) - 1, 0)} if required else ():
+        values = [
+            next(iter(getattr(each.type, "choices", [PIPELINE]))) for each in arguments[:given]
+        ]
+        done = run_takt(name, *values)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("takt: Missing "), done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
@@ -113,6 +165,26 @@ def test_every_exception_has_its_status_and_line(
     command_that(monkeypatch, error)
     assert cli.main(["doctor"]) == status
     assert capsys.readouterr().err == (f"takt: {message}\n" if message else "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["info", "{}", "--active-phase"], "neither allocations nor page faults"),
+        (["info", "{}", "--active-phase", "--json"], "neither allocations nor page faults"),
+        (["info", "{}", "--active-phase", "--all"], "--all: of no use"),
+        (
+            ["export", "{}", "-o", "/dev/null", "--format", "csv", "--worst", "3"],
+            "--worst: of no use",
+        ),
+        (["export", "{}", "-o", "-", "--format", "openmetrics", "--worst", "3"], "only to otlp"),
+    ],
+)
+def test_what_a_command_cannot_do_is_said_in_any_form(arguments: list[str], said: str) -> None:
+    recording = Path(__file__).parents[1] / "recordings" / "pipeline-ring.tar.xz"
+    done = run_takt(*(each.format(recording) for each in arguments))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert said in done.stderr
 
 
 def test_a_traceback_is_shown_on_request(

@@ -18,7 +18,7 @@ def chain(name: str, state: str, reason: str = "") -> Json:
         "goal": 50_000_000,
         "bound": 40_000_000 if state == "guaranteed" else None,
         "measured": {"count": 3, "total": 9, "missed": 1, "p50": 20_000_000, "max": 60_500_000},
-        "promises": {"kept": 8, "broken": 0, "breach": None},
+        "promises": {"kept": 8, "broken": 0, "by_host": 0, "breach": None},
     }
 
 
@@ -65,7 +65,7 @@ def test_an_alert_of_a_chain_is_an_error_and_a_loss_a_warning() -> None:
 def test_a_broken_promise_is_an_error_until_there_is_a_new_one() -> None:
     reason = "took 60 ms, at most 40 ms were promised"
     broken = chain("pilot", "prepared", reason)
-    broken["promises"] = {"kept": 8, "broken": 1, "breach": {"latency": 60_000_000}}
+    broken["promises"] = {"kept": 8, "broken": 1, "by_host": 0, "breach": {"latency": 60_000_000}}
     assert levels(status(broken))["takt: chain pilot"] == (
         diagnostics.ERROR,
         f"broke its promise: {reason}",
@@ -84,6 +84,7 @@ def test_figures_are_milliseconds() -> None:
         "missed": "1",
         "promises kept": "8",
         "promises broken": "0",
+        "held up by the host": "0",
     }
 
 

@@ -12,12 +12,22 @@ import pytest
 
 from robot import run_takt
 from takt import doctor
-from takt.doctor import executors, machine, privileges, reservations, ros, scheduling, tracing
+from takt.doctor import (
+    machine,
+    privileges,
+    probing,
+    rclpy_executors,
+    reservations,
+    ros,
+    scheduling,
+    supply,
+    tracing,
+)
 from takt.doctor.check import Check, State, first_line, output_of
 
 SUBJECTS = {
     *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
-    "reservations",
+    *("reservations", "budgets"),
     *("privileges", "cores", "clocks", "cgroups", "pinning", "netns", "graphviz", "compilers"),
 }
 
@@ -212,12 +222,12 @@ class WithoutExclusion(MultiThreadedExecutor):
 @pytest.mark.parametrize(
     ("single_threaded", "multi_threaded", "lacking"),
     [
-        (executors.SINGLE_THREADED, executors.MULTI_THREADED, set()),
-        ("violations:ServicesFirst", executors.MULTI_THREADED, {"rclpy_categories"}),
-        ("violations:NodesInTurns", executors.MULTI_THREADED, {"rclpy_by_node"}),
-        ("violations:TimersTwice", executors.MULTI_THREADED, {"rclpy_once"}),
-        ("violations:TimersAtOnce", executors.MULTI_THREADED, {"rclpy_polling_points"}),
-        (executors.SINGLE_THREADED, "violations:WithoutExclusion", {"rclpy_exclusion"}),
+        (rclpy_executors.SINGLE_THREADED, rclpy_executors.MULTI_THREADED, set()),
+        ("violations:ServicesFirst", rclpy_executors.MULTI_THREADED, {"rclpy_categories"}),
+        ("violations:NodesInTurns", rclpy_executors.MULTI_THREADED, {"rclpy_by_node"}),
+        ("violations:TimersTwice", rclpy_executors.MULTI_THREADED, {"rclpy_once"}),
+        ("violations:TimersAtOnce", rclpy_executors.MULTI_THREADED, {"rclpy_polling_points"}),
+        (rclpy_executors.SINGLE_THREADED, "violations:WithoutExclusion", {"rclpy_exclusion"}),
     ],
 )
 def test_executors_that_lack_a_property_are_found(
@@ -229,12 +239,57 @@ def test_executors_that_lack_a_property_are_found(
 ) -> None:
     (tmp_path / "violations.py").write_text(VIOLATIONS)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    monkeypatch.setattr(executors, "LONGEST", 600)  # on a busy machine
-    found = {check.id: check for check in executors.examine(single_threaded, multi_threaded)}
+    monkeypatch.setattr(probing, "LONGEST", 600)  # on a busy machine
+    found = {check.id: check for check in rclpy_executors.examine(single_threaded, multi_threaded)}
     assert {id_ for id_, check in found.items() if check.state is State.OK} >= (
         {"rclpy_exclusion"} - lacking
     )
     failed = {id_ for id_, check in found.items() if check.state is State.MISSING}
     assert (failed >= lacking) if lacking else (failed == set())
-    assert found["rclcpp"].detail == "not checked: built without rclcpp"
     assert doctor.healthy(list(found.values())) is not bool(lacking)
+
+
+def test_what_a_budget_lacks_is_told_once_and_for_each_period() -> None:
+    """The clock of a thread with 10 of every 50, as it was before each period's end."""
+    samples = [(100, 1000), (149, 1007), (199, 1015), (230, 1022), (310, 1034)]
+    shortfalls = supply.lacking(samples, budget=10, period=50)
+    assert shortfalls == [10 - 7, 20 - 15, 30 - 22, 40 - 22]
+    found = supply.of([3, 5, 7, 19, 21, 23], stolen=0.5)
+    assert (found.once, found.each_period, found.worst, found.stolen) == (3, 2, 23, 0.5)
+    ahead = supply.of([-4, -4, -4], stolen=0)
+    assert (ahead.once, ahead.each_period, ahead.worst) == (0, 0, 0)
+
+
+def test_budgets_lack_nothing_in_each_period() -> None:
+    """On the kernel of this machine; a host that takes the processor now and then is no cost of
+    each period.
+    """
+    check = supply.budgets()
+    print(check.detail)
+    assert check.state is State.OK or "each_period" not in check.facts, check
+
+
+def test_budgets_that_lack_much_are_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(each: int, stolen: float = 0) -> Check:
+        monkeypatch.setattr(supply, "measure", lambda: supply.Supply(38_000, each, 99_000, stolen))
+        return supply.budgets()
+
+    assert found(0).state is State.OK
+    assert found(0).detail == "1 ms of every 5 ms lack 0, and 38 µs once"
+    assert found(0, stolen=0.03).detail.endswith("; the host took the processors for 30 ms")
+    limited = found(40_001)
+    assert limited.state is State.LIMITED
+    assert limited.remedy is not None
+    assert "--margin 5," in limited.remedy
+
+
+def test_budgets_are_not_tried_where_reservations_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(budget: int, period: int) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(supply, "become_deadline", refuse)
+    check = supply.budgets()
+    assert check.state is State.LIMITED
+    assert "Operation not permitted" in check.detail

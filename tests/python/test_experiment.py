@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 import functools
 import json
+import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
 from robot import run_takt
-from takt import experiments
+from takt import built, experiments
 
 Json = dict[str, Any]
 
@@ -96,6 +101,27 @@ def test_b20_execution_times_and_utilisation_of_the_case_study() -> None:
     assert utilisation == pytest.approx(4.069, abs=5e-4)
     # The shared timer counts once.
     assert utilisation - 2.3 / 80 == pytest.approx(4.040, abs=5e-4)
+
+
+def test_bounds_of_threads_that_share_the_cores_of_the_case_study() -> None:
+    """Of the chains whose cores are not overloaded; the paper has none."""
+    found = rows("edf-case-study")
+    bounds = {
+        row["what"].rsplit(", ", 1)[1]: row["ours"]
+        for row in found
+        if row["what"].startswith("Table 3, bound, proposed")
+    }
+    longest = {
+        row["what"].rsplit(", ", 1)[1]: float(row["ours"].split(" / ")[1].removesuffix(" ms"))
+        for row in found
+        if row["what"].startswith("Table 3, proposed")
+    }
+    overloaded = {chain for chain, bound in bounds.items() if bound == "none"}
+    assert overloaded == {"BE1", "BE2", "BE5", "BE6"}
+    for chain in longest.keys() - overloaded:
+        assert float(bounds[chain].removesuffix(" ms")) >= longest[chain], chain
+    assert bounds["BE3"] == "157.2 ms"
+    assert bounds["BE4"] == "237.0 ms"
 
 
 def test_b22_reductions_of_the_mean_latency() -> None:
@@ -266,3 +292,102 @@ def test_a54_the_table_of_the_cubic_hand_over() -> None:
             assert row["ours"] >= 10_000
             assert guarded[position + 1]["ours"] == 0, row["what"]
             assert guarded[position + 2]["ours"] <= 1, row["what"]
+
+
+def allocator_rows(monkeypatch: pytest.MonkeyPatch) -> list[experiments.Row]:
+    """Of traces that are short."""
+    run = experiments.find("allocators")._function()
+    for name, value in (("STEPS", 300), ("SEEDS", 1), ("MAPPING_STEPS", 3)):
+        monkeypatch.setitem(run.__globals__, name, value)
+    return run()
+
+
+def test_allocators_are_compared_and_what_is_missing_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A library that is found at run time is measured beside the others."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    assert compiler, "the tests were compiled by something"
+    source = "#include <stdlib.h>\nvoid* mi_malloc(size_t n) { return malloc(n); }\n"
+    source += "void mi_free(void* p) { free(p); }\n"
+    for name in ("libmimalloc.so.3", "libjemalloc.so.2"):
+        library = [compiler, "-shared", "-fPIC", "-x", "c", "-", "-o", str(tmp_path / name)]
+        subprocess.run(library, input=source, text=True, check=True)
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
+    rows = {row.what: row for row in allocator_rows(monkeypatch)}
+    assert "not compared" not in capsys.readouterr().err
+    share = rows["uniform, segregated fit, in use over provisioned"]
+    assert (share.published, share.place) == ("about 50 %", "Figure 2.10")
+    assert [row.what for row in rows.values() if row.published is not None] == [share.what]
+    for name in ("TLSF", "mimalloc", "jemalloc", "malloc of the C library", "mmap for each block"):
+        tail = rows[f"images, {name}, allocate, p50 / p99 / p99.99 / worst"].ours
+        assert re.fullmatch(r"[\d.]+ (ns|µs|ms)( / [\d.]+ (ns|µs|ms)){3}", str(tail)), tail
+    for name in ("TLSF", "best fit", "double buddies"):
+        for sizes in ("two sizes", "recorded"):
+            ours = rows[f"{sizes}, {name}, in use over provisioned"].ours
+            assert isinstance(ours, float)
+            assert 0 < ours < 100
+        for what in ("in use over provisioned", "largest free block over all that is free"):
+            ours = rows[f"recorded, {name}, {what}, after 10 / 40 / 70 / 100 % of the steps"].ours
+            shares = [int(share) for share in re.findall(r"(\d+) %", str(ours))]
+            assert len(shares) == 4
+            assert all(0 <= share <= 100 for share in shares)
+
+    for name in ("libmimalloc.so.3", "libjemalloc.so.2"):
+        (tmp_path / name).write_text("not a library")
+    allocator_rows(monkeypatch)
+    assert capsys.readouterr().err.count("not compared: ") == 2
+
+
+def test_the_program_of_the_allocators_refuses_what_it_cannot_read() -> None:
+    program = built.path("allocator_experiment")
+    for arguments in ([], ["1", "2"], ["1", "x", "3"], ["0", "1", "1"], ["1", "1", "-1"]):
+        done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert done.stderr == "usage: allocator_experiment STEPS SEEDS MAPPING_STEPS [RECORDED]\n"
+
+
+@pytest.mark.parametrize("text", ["", "1 4096\n2\n", "0 x\n", "0 -1\n", "9999999 4096\n"])
+def test_the_program_of_the_allocators_refuses_a_trace_that_is_none(
+    tmp_path: Path, text: str
+) -> None:
+    program = built.path("allocator_experiment")
+    trace = tmp_path / "trace"
+    trace.write_text(text)
+    done = subprocess.run(
+        [program, "1", "1", "1", trace], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"{trace}: no recorded trace; each line has a slot and bytes\n"
+
+
+def test_the_recorder_of_allocations_writes_what_a_program_allocates(tmp_path: Path) -> None:
+    """Beside what the program says itself, which holds three blocks at a time."""
+    program = built.path("allocator_experiment")
+    recorder = program.with_name("liballocation_recorder.so")
+    trace = tmp_path / "trace"
+    source = (
+        "import ctypes; c = ctypes.CDLL(None); c.malloc.restype = ctypes.c_void_p\n"
+        "c.free.argtypes = [ctypes.c_void_p]\n"
+        "held = []\n"
+        "for step in range(100):\n"
+        "    held.append(c.malloc(ctypes.c_size_t(77_000_000 + step)))\n"
+        "    if len(held) == 3: c.free(held.pop(step % 3))\n"
+    )
+    environment = os.environ | {
+        "LD_PRELOAD": str(recorder),
+        "TAKT_ALLOCATIONS": str(trace),
+        "TAKT_ALLOCATIONS_FROM": "70000000",
+    }
+    subprocess.run([sys.executable, "-c", source], check=True, env=environment)
+    steps = [tuple(map(int, line.split())) for line in trace.read_text().splitlines()]
+    held: dict[int, int] = {}
+    for slot, size in steps:
+        assert (slot in held) == (size == 0)
+        held[slot] = size
+        if size == 0:
+            del held[slot]
+        assert len(held) <= 3
+    assert [size for _, size in steps if size > 0] == [77_000_000 + step for step in range(100)]
+    assert len(steps) == 198
+    assert {slot for slot, _ in steps} == {0, 1, 2}

@@ -25,7 +25,17 @@ EXTRACTION = {
 }
 #: component-cps: what docs/handoff.md says is about the design of hand-overs.
 HANDOFF = {f"A-{n}" for n in range(52, 57)}
+#: component-cps: what docs/allocation.md says is about allocators. A-27 is arithmetic.
+ALLOCATION = {
+    *(f"A-{n}" for n in range(15, 29) if n != 27),
+    *(f"N-{n}" for n in range(2, 6)),
+}
+#: component-cps: what docs/domains.md says is about memory domains. A-1, A-2 and A-14 are
+#: arithmetic on the document's own layout and figures.
+DOMAINS = {*(f"A-{n}" for n in range(3, 14)), "N-1", "N-6", "N-7"}
 TABLES = {
+    "domains.md": DOMAINS,
+    "allocation.md": ALLOCATION,
     "analysis-evidence.md": ANALYSIS,
     "model-synthesis.md": EXTRACTION,
     "handoff.md": HANDOFF,

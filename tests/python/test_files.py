@@ -50,6 +50,19 @@ def test_an_unwritable_place_is_named(tmp_path: Path) -> None:
         files.write_text(str(tmp_path / "file" / "report.html"), "")
 
 
+def test_a_place_is_tried_without_a_change(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    for wrong in (tmp_path, tmp_path / "file" / "report.html"):
+        with pytest.raises(UserError, match="cannot be written: "):
+            files.check_output(str(wrong))
+    files.check_output(str(tmp_path / "file"))
+    files.check_output(str(tmp_path / "new" / "report.html"))
+    files.check_output("/dev/null")
+    files.check_output("-")
+    assert (tmp_path / "file").read_text() == "old"
+    assert [*(tmp_path / "new").iterdir()] == []
+
+
 def test_missing_and_binary_documents_are_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"nothing\.json: cannot be read: No such file"):
         files.read_document(str(tmp_path / "nothing.json"))

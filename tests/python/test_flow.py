@@ -12,8 +12,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from robot import run_takt
+from takt import pipeline, recording
 from takt.documents import Callback, Edge, Model
 from takt.flow import MOST_CHAINS, cause, chains, left_out, names, story
+from takt.formatting import duration
 from takt.testing import Recorded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,11 +86,74 @@ def test_why_names_the_cause_in_its_first_line() -> None:
     longest = max(flow["worst"][0]["parts"], key=lambda part: int(part["duration"]))
     words = {"in_transport": "in transport", "waiting_in_executor": "waited in its executor"}
     assert words.get(longest["stage"], "ran") in first
-    assert way == f"/camera → /motor, sink instance {flow['worst'][0]['instance']}:"
+    number = flow["worst"][0]["instance"]
+    assert way.startswith(f"/camera → /motor, sink instance {number}, from the publication by ")
     assert parts[-1].endswith("/motor:/image begins")
     number = str(flow["worst"][3]["instance"])
-    assert f"sink instance {number}:" in run_takt("flow", PIPELINE, "--why", number).stdout
+    assert f"sink instance {number}, from" in run_takt("flow", PIPELINE, "--why", number).stdout
     assert run_takt("flow", PIPELINE, "--why", "123456").returncode == 2
+
+
+GOALS = """chains:
+  - {name: drive, from: /RearLidarDriver, to: /PointCloudFusion, latency: 1s}
+  - {name: sensed, from: /FrontLidarDriver, to: /PointsTransformerFront:/PointsTransformerFront,
+     latency: 1s}
+  - {name: seen, from: /FrontLidarDriver, to: /PointsTransformerFront, kind: reaction, latency: 1s}
+"""
+
+
+def test_flow_latency_report_and_tables_are_one_account(tmp_path: Path) -> None:
+    """The same chains have the same longest instance, as long, from and until the same moments."""
+    goals = tmp_path / "goals.yaml"
+    goals.write_text(GOALS)
+    told = document(AUTOWARE, "--goals", goals)
+    schema = (resources.files("takt") / "schemas" / "flow.schema.json").read_text("utf-8")
+    Draft202012Validator(json.loads(schema)).validate(told)
+    done = run_takt("latency", AUTOWARE, "--goals", goals, "--json")
+    judged = {chain["id"]: chain for chain in json.loads(done.stdout)["chains"] if chain["count"]}
+    flows = {flow["chain"]: flow for flow in told["flows"]}
+    assert flows.keys() == judged.keys()
+    assert len(flows) > 2
+    read = recording.read([str(AUTOWARE)], str(goals))
+    rows = {row["flow"]: row for row in read.tables["flows"].to_pylist()}
+    index, _ = pipeline.view([str(AUTOWARE)], *read.model)
+    shown = {chain["name"]: chain for chain in index["chains"]}
+    for name, flow in flows.items():
+        figures = ("count", "min", "mean", "p50", "p99", "max")
+        assert [flow[each] for each in figures] == [judged[name][each] for each in figures]
+        assert flow["measured"]["until"] == judged[name]["end"]
+        worst = flow["worst"][0]
+        assert worst["latency"] == flow["max"]
+        assert sum(part["duration"] for part in worst["parts"]) == worst["latency"]
+        assert sum(flow["breakdown"].values()) == flow["mean"]
+        row = rows[shown[name]["worst"]]
+        assert (row["chain"], row["latency"]) == (name, flow["max"])
+        assert row["instance"] == worst["instance"] == judged[name]["worst"]["instance"]
+    assert flows["sensed"]["measured"] == {"from": "activation", "until": "publication"}
+    assert {flow["measured"]["from"] for flow in flows.values()} == {"activation", "input"}
+
+
+def test_the_tour_asks_why_the_longest_message_of_takt_latency_was_long(tmp_path: Path) -> None:
+    goals = tmp_path / "goals.yaml"
+    goals.write_text("chains: [{name: pilot, from: /camera, to: /motor, latency: 125ms}]\n")
+    (chain,) = json.loads(run_takt("latency", PIPELINE, "--goals", goals, "--json").stdout)[
+        "chains"
+    ]
+    told = run_takt("flow", PIPELINE, "--goals", goals, "--why", "worst").stdout.splitlines()
+    whole = f"of the {duration(chain['max'])} from the activation of /camera:timer-50ms until "
+    assert whole + "/motor:/image completes: " in " ".join(told)
+    assert told[-1].split() == [*duration(chain["max"]).split(), "/motor:/image", "completes"]
+    table = run_takt("flow", PIPELINE, "--goals", goals)
+    assert duration(chain["max"]) in table.stdout
+    assert table.stderr.startswith("takt: as takt latency: from the activation of the first ")
+    tour = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "./takt flow run1 --goals goals.yaml --why worst" in tour
+    assert "./takt latency run1 --goals goals.yaml" in tour
+    wrong = run_takt("flow", PIPELINE, "--goals", goals, "--to", "/motor")
+    assert (wrong.returncode, wrong.stderr) == (
+        2,
+        "takt: --to: not with --goals, which names chains and links; leave it out\n",
+    )
 
 
 def test_that_nothing_leads_there_is_said_in_a_line() -> None:
@@ -193,7 +258,8 @@ def test_the_page_has_the_flows_or_says_which_it_lacks(tmp_path: Path) -> None:
     assert len(flows) == 12
     # Messages of the lidars wait for those of the map, which complete the localizer's set.
     assert shown == [name for name in flows if "ObjectCollisionEstimator, /MPC" in name]
-    *missing, written = done.stderr.splitlines()
+    measures, *missing, written = done.stderr.splitlines()
+    assert measures.startswith("takt: from the call of publish to the start of the last callback")
     assert written == f"wrote {page}"
     assert [line.partition(": at ")[2] for line in missing] == [
         "/NDTLocalizer the messages of /VoxelGridDownsampler (/PointCloudFusion) always waited for "
@@ -207,14 +273,16 @@ def test_the_page_has_the_flows_or_says_which_it_lacks(tmp_path: Path) -> None:
 def test_each_way_that_took_too_long_is_named() -> None:
     late = run_takt("flow", AUTOWARE, "--from", "/FrontLidarDriver", "--max", "1ms")
     assert late.returncode == 1
-    ways = [line.split(": ")[1] for line in late.stderr.splitlines()]
+    _, *lines = late.stderr.splitlines()
+    ways = [line.split(": ")[1] for line in lines]
     assert len(ways) == len(set(ways)) == 12
     assert "→ /VehicleDBWSystem:/VehicleInterface via /VoxelGridDownsampler, /NDT" in ways[0]
 
 
 def path(*nodes: str) -> Json:
     steps = [{"callback": f"{node}:in", "node": node} for node in nodes]
-    return {"from": nodes[0], "to": nodes[-1], "path": steps}
+    measured = {"from": "publication", "until": "start"}
+    return {"from": nodes[0], "to": nodes[-1], "measured": measured, "path": steps}
 
 
 def test_names_have_the_nodes_that_distinguish_ways() -> None:
@@ -247,7 +315,8 @@ def test_the_message_that_completes_a_set_goes_to_the_callback_that_runs() -> No
     ]
     told = list(story(FUSION, {"instance": 5, "latency": 188, "parts": parts}))
     assert told[0] == (
-        "100 ns of 188 ns: /fusion:in waited in its executor, 70 ns of it behind /rear:in."
+        "100 ns of the 188 ns from the publication by /front:in until /filter:in begins: "
+        "/fusion:in waited in its executor, 70 ns of it behind /rear:in."
     )
     assert [line.split(" ns  ")[-1].strip() for line in told[3:]] == [
         "the message to /fusion:in was in transport",
@@ -268,7 +337,10 @@ def test_the_message_that_completes_a_set_goes_to_the_callback_that_runs() -> No
 def test_a_wait_behind_one_callback_alone_is_its_cause() -> None:
     parts = [part("waiting_in_executor", 1, 40, "/rear:in"), part("in_transport", 1, 10)]
     told = cause(FUSION, {"instance": 5, "latency": 50, "parts": parts})
-    assert told == "40 ns of 50 ns: /fusion:in waited in its executor behind /rear:in."
+    assert told == (
+        "40 ns of the 50 ns from the publication by /front:in until /filter:in begins: /fusion:in "
+        "waited in its executor behind /rear:in."
+    )
 
 
 def test_flows_are_offered_to_tests() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takt.formatting import count, duration, frequency, printable
+from takt.formatting import count, data_size, duration, frequency, printable
 
 UNITS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
@@ -49,6 +49,24 @@ def test_count_has_its_noun() -> None:
     assert count(1, "event") == "1 event"
     assert count(0, "event") == "0 events"
     assert count(12_345, "entry", "entries") == "12\u202f345 entries"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1 kB"),
+        (49_600, "50 kB"),
+        (999_499, "999 kB"),
+        (999_500, "1.0 MB"),
+        (2_140_000, "2.1 MB"),
+        (5_000_000_000, "5000.0 MB"),
+    ],
+)
+def test_data_size(number: int, text: str) -> None:
+    assert data_size(number) == text
 
 
 def test_frequency() -> None:

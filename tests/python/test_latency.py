@@ -13,6 +13,9 @@ from takt.errors import UserError
 
 DOCUMENTS = [FIXTURES / f"{name}.json" for name in ("model", "bounds", "measurement")]
 PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"
+RECORDING = Path(__file__).parents[1] / "recordings" / "pipeline-ring.tar.xz"
+PERIOD = 50_000_000
+"""Of its timer, in nanoseconds."""
 
 GOALS = "chains: [{name: pilot, from: /camera, to: /motor, latency: %s}]"
 
@@ -42,6 +45,29 @@ def test_the_document_says_the_same() -> None:
         assert chain[number] == measured[number]
     assert (chain["id"], chain["goal"], chain["bound"]) == ("stop", 80_000_000, 64_000_000)
     assert (chain["verdict"], chain["missed"], chain["conditional"]) == ("met", False, False)
+
+
+def test_the_longest_instance_is_named_as_flow_takes_it(tmp_path: Path) -> None:
+    goals = written(tmp_path, "goals.yaml", GOALS % "1us")
+    done = run_takt("latency", RECORDING, "--goals", goals, "--json")
+    (chain,) = json.loads(done.stdout)["chains"]
+    number = str(chain["worst"]["instance"])
+    told = json.loads(run_takt("flow", RECORDING, "--goals", goals, "--json").stdout)["flows"][0]
+    worst = told["worst"][0]
+    assert (str(worst["instance"]), worst["latency"]) == (number, chain["max"])
+    assert worst["begin"] == chain["worst"]["begin"]
+    shown = run_takt("latency", RECORDING, "--goals", goals)
+    header, row = (line.split() for line in shown.stdout.splitlines()[:2])
+    assert row[header.index("Worst") + 3] == number  # p50, p99 and Max have units
+    command = shown.stderr.splitlines()[-1].split(": ")[-1].split()
+    assert command[-2:] == ["--why", number]
+    by_goals = run_takt(*command[1:])
+    assert f"sink instance {number}" not in by_goals.stdout
+    assert f"instance {number}" in by_goals.stdout
+    assert by_goals.stdout == run_takt("flow", RECORDING, "--goals", goals, "--why", "worst").stdout
+    alone = run_takt("flow", RECORDING, "--why", number)
+    assert alone.returncode == 0, alone.stderr
+    assert f"sink instance {number}" in alone.stdout
 
 
 def test_chains_without_an_instance_or_a_goal_stand_below_the_table(tmp_path: Path) -> None:
@@ -151,6 +177,46 @@ def test_goals_are_accepted_wherever_models_are(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     assert run_takt("report", PIPELINE, "--goals", goals, "-o", page).returncode == 0
     assert "pilot" in page.read_text()
+
+
+KINDS = {"reaction": "reaction_time", "age": "data_age"}
+"""The kinds of goals that are not about latencies, and the bounds' names of what they are about."""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_goal_may_be_about_reactions_or_ages(kind: str, tmp_path: Path) -> None:
+    goals = written(tmp_path, "goals.yaml", GOALS % f"1s, kind: {kind}")
+    (bound,) = json.loads(run_takt("analyze", PIPELINE, "--goals", goals, "--json").stdout)[
+        "chains"
+    ]
+    assert (bound["kind"], bound["bound"]) == (kind, bound[KINDS[kind]])
+    (seen,) = json.loads(run_takt("simulate", PIPELINE, "--goals", goals, "--json").stdout)[
+        "chains"
+    ]
+    assert (seen["kind"], seen["max"]) == (kind, seen[KINDS[kind]]["max"])
+    for command in ("analyze", "latency"):
+        done = run_takt(command, PIPELINE, "--goals", goals)
+        assert done.returncode == 0, done.stderr
+        assert f" 1 s {kind} " in done.stdout
+        assert f"takt: {kind}: " in done.stderr
+
+
+def test_recorded_reactions_and_ages_follow_from_the_latencies(tmp_path: Path) -> None:
+    """Every message of this recording gets to the end: an output is as old as its message is on
+    its way, and what just missed a message waits for the next one of the timer.
+    """
+
+    def measured(kind: str) -> Json:
+        goals = written(tmp_path, "goals.yaml", GOALS % f"1s, kind: {kind}")
+        done = run_takt("latency", RECORDING, "--goals", goals, "--json")
+        assert done.returncode == 0, done.stderr
+        (chain,) = json.loads(done.stdout)["chains"]
+        return {number: chain[number] for number in ("count", "min", "p50", "max")}
+
+    latency, reaction = measured("latency"), measured("reaction")
+    assert measured("age") == latency
+    assert latency.pop("count") - reaction.pop("count") in (0, 1)  # what the first one read
+    assert reaction == {number: time + PERIOD for number, time in latency.items()}
 
 
 def test_a_wrong_name_is_one_line_with_those_like_it(tmp_path: Path) -> None:

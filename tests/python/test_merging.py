@@ -68,6 +68,16 @@ def test_p13_means_are_weighted_by_instances() -> None:
     assert times["mean"] == pytest.approx(70 / 3)
 
 
+@pytest.mark.parametrize("others", ["shared_memory", None])
+def test_a_transport_is_that_of_all_runs(others: str | None) -> None:
+    callback = "/n:timer-10ms"
+    ways = ("shared_memory", others)
+    ends = {"from": callback, "to": callback, "topic": "/t", "triggered_by": None}
+    runs = [model([10], edges=[ends | {"transport": way}]) for way in ways]
+    (edge,) = merging.merge(runs, "m")["edges"]
+    assert edge["transport"] == others
+
+
 def test_p15_the_largest_time_never_decreases_with_further_runs() -> None:
     """The longest time rises by 10 % until run 23, then stays."""
     longest = [27_000 + round(2_700 * min(run, 22) / 22) for run in range(50)]
@@ -367,6 +377,16 @@ def test_a_merged_executor_keeps_what_holds_of_the_orders_of_both(
         run["executors"][0]["order"] = order
     for either in (runs, runs[::-1]):
         assert merging.merge(either, "m")["executors"][0]["order"] == both
+
+
+def test_a_merged_callback_suspends_itself_as_long_and_as_often_as_in_any_run() -> None:
+    runs = [model([1]), model([1]), model([1])]
+    runs[1]["callbacks"][0]["suspension"] = {"curve": [40, 50], "times": 1}
+    runs[2]["callbacks"][0]["suspension"] = {"curve": [30, 60], "times": 3}
+    for order in (runs, runs[::-1]):
+        (callback,) = merging.merge(order, "m")["callbacks"]
+        assert callback["suspension"] == {"curve": [40, 60], "times": 3}
+    assert merging.merge([model([1]), model([1])], "m")["callbacks"][0]["suspension"] is None
 
 
 def on_executors(*executors: dict[str, list[str]], **changes: Any) -> list[Json]:

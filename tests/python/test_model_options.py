@@ -38,6 +38,17 @@ def test_aging_is_told_and_its_margin_is_added() -> None:
     assert longest(model("--aging", "weight=0")) == plain
 
 
+def test_a_changed_model_is_written_and_says_so(tmp_path: Path) -> None:
+    changed = model("--what-if", "time(/motor)=3ms")
+    for callback in changed["callbacks"]:
+        alone = callback["execution_time"]["curve"] == [3_000_000]
+        assert alone == (callback["node"] == "/motor")
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(changed))
+    done = run_takt("latency", str(TRACE), path)
+    assert "the model was changed by --what-if 'time(/motor)=3ms'" in done.stdout + done.stderr
+
+
 def test_phases_are_told() -> None:
     """Nobody changed a parameter during this recording."""
     assert model("--phases")["provenance"]["phases"] == []

@@ -44,7 +44,7 @@ def test_fact_29_goals_add_up() -> None:
 
 def test_all_goals_are_guaranteed_on_two_cores_and_a_surge_degrades_the_tracker_alone() -> None:
     def states(model: str) -> list[str]:
-        found, _ = takt_native.budget(model, "model", "combined", 0, [0, 1], 0.9, None, False)
+        found, _ = takt_native.budget(model, "model", "combined", 0, [0, 1], 0.9, None, False, None)
         return [chain["state"] for chain in json.loads(found)["chains"]]
 
     text = MODEL.read_text()

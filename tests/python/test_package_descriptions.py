@@ -15,6 +15,8 @@ PACKAGES = sorted(
     folder for folder in (ROOT, *(ROOT / "ros").iterdir()) if (folder / "package.xml").exists()
 )
 FOLDERS_OF_TAKT = ("libtakt", "python", "ros", "web")
+BESIDE_OTHERS = (ROOT / "ros/probe",)
+"""Needs takt_rclcpp, which is another package: built in a checkout, which builds all of them."""
 
 # rosdep's keys for packages that CMake and pkg-config name differently.
 KEYS = {
@@ -42,7 +44,7 @@ def cmake_files(package: Path) -> list[Path]:
     """The CMake files of the package, without those of packages below it."""
     if package != ROOT:
         return sorted(package.rglob("CMakeLists.txt"))
-    others = [other for other in PACKAGES if other != ROOT]
+    others = [*(other for other in PACKAGES if other != ROOT), *BESIDE_OTHERS]
     found = [path for folder in FOLDERS_OF_TAKT for path in (ROOT / folder).rglob("CMakeLists.txt")]
     return [ROOT / "CMakeLists.txt"] + [
         path

@@ -67,3 +67,73 @@ def test_mistakes_are_one_line(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert message in done.stderr
         assert len(done.stderr.splitlines()) == 1
+
+
+def timer(name: str, period: int) -> Json:
+    return {
+        "id": name,
+        "node": "/robot",
+        "executor": "main",
+        "kind": "timer",
+        "execution_time": {"curve": [4_000_000]},
+        "activation": {"kind": "periodic", "period": period},
+    }
+
+
+def urgent_but_slow(urgent: int = 9_000_000) -> str:
+    """Two fast timers that have time, and a slow one that has none: one callback that has begun may
+    go before it, but not two.
+    """
+    fast, slow = 20_000_000, 100_000_000
+    goals = {"fast": 19_000_000, "fast too": 19_000_000, "urgent": urgent}
+    return json.dumps(
+        {
+            "format": "takt/model",
+            "version": 1,
+            "executors": [{"id": "main", "kind": "single_threaded"}],
+            "callbacks": [timer("fast", fast), timer("fast too", fast), timer("urgent", slow)],
+            "edges": [],
+            "chains": [{"id": n, "callbacks": [n], "goal": goal} for n, goal in goals.items()],
+        }
+    )
+
+
+def test_priorities_guarantee_the_most_chains(tmp_path: Path) -> None:
+    model, path = tmp_path / "model.json", tmp_path / "plan.json"
+    model.write_text(urgent_but_slow())
+    done = run_takt("plan", str(model), "--priorities", "best", "-o", str(path))
+    assert done.returncode == 0, done.stderr
+    assert "priorities by deadline_monotonic guarantee 3 of 3 chains" in done.stderr
+    assert "rate_monotonic 2" in done.stderr
+    (executor,) = json.loads(path.read_text())["executors"]
+    priorities = {one["id"]: one["priority"] for one in executor["callbacks"]}
+    assert (executor["kind"], executor["rule"]) == ("fixed_priority", "priority")
+    assert max(priorities, key=lambda name: priorities[name]) == "urgent"
+
+
+def test_goals_that_no_priorities_keep_are_an_answer(tmp_path: Path) -> None:
+    model, path = tmp_path / "model.json", tmp_path / "plan.json"
+    model.write_text(urgent_but_slow(urgent=5_000_000))
+    done = run_takt("plan", str(model), "--priorities", "audsley", "-o", str(path))
+    assert done.returncode == 1
+    assert "priorities by audsley guarantee 2 of 3 chains" in done.stderr
+    assert json.loads(path.read_text())["format"] == "takt/plan"
+
+
+def test_mistakes_with_priorities_are_one_line(tmp_path: Path) -> None:
+    model, without = tmp_path / "model.json", tmp_path / "without.json"
+    model.write_text(urgent_but_slow())
+    goalless = json.loads(model.read_text())
+    for chain in goalless["chains"]:
+        del chain["goal"]
+    without.write_text(json.dumps(goalless))
+    for arguments, message in (
+        ([str(model), "--priorities", "magic"], '"magic" is not one of best, rate_monotonic'),
+        ([str(model), "--priorities", "best", "--executor", "edf"], "not for edf"),
+        ([str(model), "--priorities", "best", "--threads"], "--threads plans threads"),
+        ([str(without), "--priorities", "best"], "no chain has a goal"),
+    ):
+        done = run_takt("plan", *arguments)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert len(done.stderr.splitlines()) == 1

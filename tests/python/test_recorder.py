@@ -28,8 +28,8 @@ read orphan < orphan
 while [ -e /proc/$orphan ]; do sleep 0.01; done
 """
 
-STATUS = '{"bytes": 1, "failure": "", "discarded_events": 0}'
-FULL = '{"bytes": 1, "failure": "the disk is full", "discarded_events": 2}'
+STATUS = '{"bytes": 1, "failure": "", "unrecorded": [], "discarded_events": 0}'
+FULL = '{"bytes": 1, "failure": "the disk is full", "unrecorded": [], "discarded_events": 2}'
 
 
 def shell(script: str) -> Request:
@@ -96,6 +96,35 @@ def test_an_error_ends_the_command_and_what_it_started(
     for process in Path("all").read_text().split():
         until_gone(int(process))
     assert other.poll() is None
+
+
+def test_what_a_command_that_ignores_signals_leaves_is_ended_at_once(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had to be killed, so what has its deafness from it is not asked in vain again."""
+    sent: list[tuple[int, int]] = []
+    kill = os.kill
+
+    def note(process: int, number: int) -> None:
+        sent.append((process, number))
+        kill(process, number)
+
+    monkeypatch.setattr(supervision, "PATIENCE", 0.05)
+    monkeypatch.setattr(os, "kill", note)
+    deaf = "trap '' INT TERM; sleep 1000 & echo $! > left; mv left all; while :; do sleep 1; done"
+
+    def look() -> bool:
+        if Path("all").exists():
+            raise ZeroDivisionError
+        return True
+
+    with pytest.raises(ZeroDivisionError):
+        supervise(shell(deaf), os.environ, look, 0.01)
+    left = int(Path("all").read_text())
+    until_gone(left)
+    assert [number for process, number in sent if process == left] == [signal.SIGKILL]
+    first = [number for process, number in sent if process == sent[0][0]]
+    assert first == [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
 
 
 def test_a_recorder_that_cannot_be_asked_for_snapshots_starts_no_command(

@@ -177,3 +177,21 @@ def test_exported_tables_share_the_keys_of_objects(tmp_path: Path) -> None:
         assert len(mine) == callback["count"]
     for table in ("publications", "takes", "flows", "parts"):
         assert read(tmp_path / "out" / "happened" / f"{table}.csv").num_rows > 0
+
+
+@pytest.mark.parametrize("name", ["node-respawned", "node-anew"])
+def test_nodes_that_were_started_again_are_in_the_tables_once(name: str, tmp_path: Path) -> None:
+    archive = str(RECORDINGS / "times" / f"{name}.tar.xz")
+    tables = recording.tables([archive])
+    rows = tables["callbacks"].to_pylist()
+    told = pipeline.info([archive])["callbacks"]
+    assert [row["id"] for row in rows] == [callback["id"] for callback in told]
+    assert [row["count"] for row in rows] == [callback["count"] for callback in told]
+    model = inputs.model([archive])
+    index, _ = pipeline.view([archive], *model)
+    former = [i for i, entry in enumerate(index["callbacks"]) if "continues" in entry]
+    assert former
+    assert not set(former) & {row["callback"] for row in rows}
+    used = {run["callback"] for run in tables["runs"].to_pylist()}
+    assert not used & set(former)
+    assert run_takt("export", archive, "-o", tmp_path / "tables", "--format", "csv").returncode == 0

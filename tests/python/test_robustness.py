@@ -205,7 +205,7 @@ def test_the_demo_removes_recordings_alone(tmp_path: Path, file: str) -> None:
     assert not (tmp_path / "before").exists()
 
 
-def test_parts_and_fates_are_those_of_the_viewer() -> None:
+def test_fates_are_those_of_the_viewer() -> None:
     text = (ROOT / "web" / "src" / "data" / "format.ts").read_text()
 
     def listed(name: str) -> tuple[str, ...]:
@@ -214,9 +214,6 @@ def test_parts_and_fates_are_those_of_the_viewer() -> None:
         return tuple(re.findall(r"'([^']+)'", found[1]))
 
     assert listed("FATES") == recording.FATES
-    # The tables of notebooks name the kind of supply, as recordings have this one alone.
-    supply = {"supply": "reservation"}
-    assert tuple(supply.get(part, part) for part in listed("PARTS")) == recording.PARTS
 
 
 CHATTER = """
@@ -332,21 +329,25 @@ def test_a_manager_that_ends_while_its_status_is_published_is_no_error(
             pass
 
     class Program:
-        def __init__(self, *_: Any) -> None:
-            pass
+        def __init__(self, _program: Path, _settings: Any, hear: Any) -> None:
+            self.hear = hear
 
         def listen(self) -> bool:
+            self.hear({"event": "failed", "reason": "the guard was killed"})
             return False
 
-        def end(self) -> dict[str, Any]:
+        def end(self) -> None:
+            pass
+
+        def last_word(self) -> dict[str, Any]:
             return {"format": "takt/status"}
 
     def refuse(_: str) -> Any:
         raise UserError("no takt manage of this user runs")
 
     monkeypatch.setattr("takt.diagnostics.Publisher", Publisher)
-    monkeypatch.setattr(managing, "_Program", Program)
+    monkeypatch.setattr(managing, "Companion", Program)
     monkeypatch.setattr(control, "request", refuse)
     monkeypatch.setattr(control, "path", lambda: Path("socket"))
-    document, _ = managing.manage(managing.Request("goals", diagnostics=True), lambda _: None)
-    assert document == {"format": "takt/status"}
+    managed = managing.manage(managing.Request("goals", diagnostics=True), lambda _: None)
+    assert managed == ({"format": "takt/status"}, None, "the guard was killed")

@@ -42,6 +42,7 @@ def test_a_manager_that_does_not_answer_is_not_waited_for_for_ever(
     measured = {"total": 1, "missed": 0}
     chain = {"id": "chain", "measured": measured, "state": "prepared", "bound": None}
     status = {"chains": [chain], "planning_seconds": 0, "window": 0, "cpu_seconds": 0, "seconds": 1}
+    status |= {"planning_seconds_total": 0, "modelling_seconds_total": 0}
     left = [status] * answers
     clock = iter(range(1_000_000))
 

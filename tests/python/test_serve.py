@@ -117,3 +117,15 @@ def test_what_is_left_of_an_index_makes_room(tmp_path: Path) -> None:
     (folder / "runs.column").write_bytes(b"")
     stored.make(folder, inputs.Given([str(trace)]), pipeline.DEFAULT_ANALYSIS, None)
     assert stored.is_complete(folder)
+
+
+def test_a_cache_that_cannot_be_written_is_one_line_with_a_way_out(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "takt", "serve", str(RECORDING)]
+    taken = tmp_path / "file"
+    taken.touch()
+    for cache in ("/proc/takt/serve", str(taken / "serve")):
+        done = subprocess.run([*command, "--cache", cache], capture_output=True, text=True)
+        assert done.returncode == 2, done.stderr
+        (line,) = done.stderr.splitlines()
+        assert "--cache" in line
+        assert cache in line

@@ -165,6 +165,74 @@ def test_the_simulated_gate_does_what_the_plan_predicts(bands: int) -> None:
     assert after.mean == pytest.approx(predicted.mean, rel=1e-3)
 
 
+PLACEMENTS: list[Json] = [
+    {"reservation": "latest"},
+    {"reservation": "constant_bandwidth"},
+    *({"reservation": "random", "seed": seed} for seed in range(3)),
+]
+
+
+def behind_gates(model: Json, plan: Shaping, placement: Json) -> list[int]:
+    """The latencies of the pipeline with budgets at these places."""
+    gated = plans.gated_model(model, plan, trimmed=True)
+    times = gates.publish_times(gated)
+    wanted = {"execution": "random", "duration": 200 * 50 * MS, "execution_times": times}
+    text = json.dumps(wanted | placement)
+    found = takt_design.simulated_latencies(json.dumps(gated), "model", text)
+    return found["image to motor"]
+
+
+def test_a_plan_holds_wherever_reservations_place_their_budgets() -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text(encoding="utf-8"))
+    chain = "image to motor"
+    shape = ("shape", MODELS / "pipeline.json", "--chain", chain, "--cycles", "200", "--json")
+    plan = plans.parse(run_takt(*shape).stdout, "plan")
+    (one,) = plan.chains
+    assert one.bound == 33 * MS
+    assert one.presumes is None
+    (slot,) = one.gate.slots
+    assert slot.start >= one.bound
+    for placement in PLACEMENTS:
+        assert max(behind_gates(model, plan, placement)) == slot.latency, placement
+    # What was seen with budgets as they are first asked for does not hold elsewhere.
+    seen = profile.simulated(model, "model", 200, 50 * MS, 0, {"reservation": "constant_bandwidth"})
+    short = plans.make(model, {chain: seen[chain]}, "simulation", plans.Request())
+    assert "simulation" in (short.chains[0].presumes or "")
+    (slot,) = short.chains[0].gate.slots
+    late = [max(behind_gates(model, short, placement)) > slot.latency for placement in PLACEMENTS]
+    assert late == [True, False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "None can take longer than 33 ms, the bound"),
+        (("--let", "chain"), "None can take longer than 33 ms, the bound"),
+        (("--slack", "1ms"), "presumes that reservations place their budgets as in the simulation"),
+    ],
+)
+def test_a_plan_says_what_it_presumes_of_reservations(
+    arguments: tuple[str, ...], says: str
+) -> None:
+    shape = ("shape", MODELS / "pipeline.json", "--chain", "image to motor", "--cycles", "50")
+    text = run_takt(*shape, *arguments).stdout
+    assert says in " ".join(text.split())
+
+
+def test_a_plan_whose_period_has_no_room_for_the_bound_says_so() -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text(encoding="utf-8"))
+    bounds = {"image to motor": 50 * MS}
+    seen = {"image to motor": [20 * MS]}
+    (one,) = plans.make(model, seen, "simulation", plans.Request(), None, bounds).chains
+    assert one.bound is None
+    assert one.presumes == "reservations place their budgets as in the simulation"
+    assert one.gate.slots[0].start < 21 * MS
+    recorded = plans.make(model, seen, "trace", plans.Request()).chains[0]
+    assert recorded.presumes == "reservations place their budgets as in the recording"
+    whole = plans.make(chain_model(FIVE), {"chain": [MS]}, "simulation", plans.Request()).chains[0]
+    assert whole.presumes is None
+
+
 def test_a_gate_leaves_the_rest_of_the_model_as_it_is() -> None:
     model = json.loads((MODELS / "fusion.json").read_text())
     chain = model["chains"][0]
@@ -269,7 +337,7 @@ def test_the_document_follows_its_schema(tmp_path: Path) -> None:
     [
         (("--chain", "nothing"), 'no chain "nothing"; the model has "image to motor"'),
         (("--chain", "image to motor", "--freshness", "5"), "with its unit"),
-        (("--chain", "image to motor", "--bands", "60"), "do not fit between"),
+        (("--chain", "image to motor", "--bands", "60", "--grid", "1ms"), "do not fit between"),
         (("--chain", "image to motor", "--grid", "60ms"), "after the cycle"),
         (("--chain", "image to motor") * 2, "named twice"),
         (("--chain", "image to motor", "--tail", "0.5"), "--tail: of no use without"),

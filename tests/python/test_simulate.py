@@ -173,6 +173,15 @@ def test_perfetto_names_executors() -> None:
     assert events == [{"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "control"}}]
 
 
+def test_an_empty_list_of_releases_releases_nothing(model_file: Path, tmp_path: Path) -> None:
+    path = tmp_path / "options.json"
+    path.write_text('{"release_times": {"quick": []}}', encoding="utf-8")
+    simulated = run_takt("simulate", model_file, "--options", path, "--json")
+    counts = {c["id"]: c["activations"] for c in json.loads(simulated.stdout)["callbacks"]}
+    assert counts["quick"] == 0
+    assert min(number for name, number in counts.items() if name != "quick") > 0
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
@@ -181,6 +190,7 @@ def test_perfetto_names_executors() -> None:
         ('{"offsets": {"nobody": 1}}', 'options.json: offsets: there is no callback "nobody"'),
         ('{"offsets": {"quick": -1}}', 'offsets["quick"]: -1 ns is not between'),
         ('{"release_times": {"quick": [5, 4]}}', 'release_times["quick"][1]'),
+        ('{"execution_times": {"quick": []}}', 'execution_times["quick"]: needs at least one time'),
         ('{"threads": {"e": {"policy": "fifo"}}}', 'say how many cores there are: "cores"'),
         ('{"cores": 2, "threads": {"e": {"cpu": 2}}}', "cpu 2 does not exist on 2 cores"),
         ('{"shortest": 2}', "shortest: 2 is not between 0 and 1"),

@@ -13,11 +13,12 @@ import pytest
 from robot import bounds, changed, measurement, model, raw
 from takt import documents, inputs, pipeline, verdict
 from takt.documents import Chain
+from takt.errors import UserError
 from takt.inputs import Evaluation, ModelText
 from takt.story import machine, proposal, sentences
 from takt.story.beside_load import Look, Run, fate, levels
 from takt.story.proposal import Allowance, Plan, Proposal
-from takt.story.recorded import Recorded
+from takt.story.recorded import Recorded, record
 
 ROBOT = Path(__file__).resolve().parents[2] / "models" / "delivery_robot.json"
 MS = 1_000_000
@@ -422,3 +423,13 @@ def test_a_plan_says_what_it_leaves_room_for() -> None:
     assert "5 % longer" in sentences.planned(
         Plan(evaluation.text, proposal.ALLOWANCES[-1], None, limits), "no root"
     )
+
+
+def test_a_recording_in_which_hardly_anything_ran_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine that has much else to do."""
+    monkeypatch.setattr("takt.story.recorded._run", lambda *_: {"executors": []})
+    seen = ModelText(json.dumps(raw("model") | {"chains": []}), "model.json")
+    with pytest.raises(UserError, match=r"in 2 s, .*record for longer \(--duration\)"):
+        record(raw("model"), 2, tmp_path / "demo", expected=seen)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -11,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takt.terminal import Table, plain, styled, width_of, wrapped
+from takt import console
+from takt.terminal import Table, plain, show, styled, width_of, wrapped
 
 WORDS = st.text(alphabet="ab é漢", max_size=60)
 
@@ -136,3 +140,45 @@ def test_what_is_renewed_takes_the_place_of_what_was_there() -> None:
     assert shown.endswith(b"\x1b[?25h")
     piped = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, check=True)
     assert piped.stdout == b"three\n"
+
+
+HOSTILE = "\x1b]0;title\x07 \x9b31m \u202e \x1b[5m \u2066 end"
+"""A title for the terminal, CSI of C1, marks of direction, and a style that is none of ours."""
+
+
+def test_nothing_is_shown_that_a_terminal_obeys_or_hides(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = Table("Name")
+    made.add_row(HOSTILE)
+    show(HOSTILE, made)
+    console.say(HOSTILE)
+    console.print_json({"name": HOSTILE})
+    shown, said = capsys.readouterr()
+    for text in (shown, said):
+        assert all(character.isprintable() or character == "\n" for character in text)
+    assert json.loads(shown.splitlines()[-1]) == {"name": HOSTILE}
+
+
+def test_a_terminal_that_has_colours_gets_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", shown)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    show(styled("ours", "red") + HOSTILE, "\x1b[31mstays red")
+    assert set(re.findall(r"\x1b[^a-zA-Z]*[a-zA-Z]", shown.getvalue())) == {"\x1b[31m", "\x1b[0m"}
+    assert all(
+        line.endswith("\x1b[0m") for line in shown.getvalue().splitlines() if "stays" in line
+    )
+
+
+def test_a_terminal_gets_documents_without_what_it_obeys() -> None:
+    program = f"from takt import files; files.write_text('-', {HOSTILE!r} + chr(10))"
+    reader, writer = pty.openpty()
+    subprocess.run([sys.executable, "-c", program], stdout=writer, check=True)
+    os.close(writer)
+    shown = os.read(reader, 1000).decode()
+    os.close(reader)
+    assert all(character.isprintable() or character in "\r\n" for character in shown)
+    piped = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert piped.stdout.decode() == HOSTILE + "\n"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from robot import Json, bounds, changed, measurement, model, raw
-from takt import assumptions, losses, tables
-from takt.documents import Activation
+from takt import assumptions, losses, names, tables
+from takt.documents import Activation, Callback, Model
 from takt.verdict import Status, Verdict, judge
 
 MODEL, BOUNDS, MEASUREMENT = raw("model"), raw("bounds"), raw("measurement")
@@ -100,6 +102,34 @@ def test_a_denser_activation_is_blamed() -> None:
         "callback /camera was activated 3 times within 99 ms, denser than its activation curve "
         "(100 ms)"
     )
+
+
+def suspended(longest: int, times: int) -> Json:
+    """A measurement in which the last callback suspends itself, in milliseconds."""
+    seen = {"count": 100, "min": 0, "mean": 1, "max": longest * 1_000_000, "times": times}
+    return changed(MEASUREMENT, "callbacks", 1, "suspension", value=seen)
+
+
+def test_a_suspension_beyond_the_models_is_blamed() -> None:
+    said = "callbacks do not suspend themselves longer than seen: "
+    found = verdict(measured=slow(65, suspended(40, 1)))
+    assert found.status is Status.VIOLATED
+    assert found.explanation is not None
+    assert found.explanation.startswith(said)
+    assert "40 ms" in found.explanation
+    assert "not at all by the model" in found.explanation
+    known = {"curve": [40_000_000], "times": 1}
+    sleeps = changed(MODEL, "callbacks", 1, "suspension", value=known)
+    assert verdict(sleeps, measured=suspended(40, 1)).status is Status.MET
+    for longer in (suspended(41, 1), suspended(40, 2)):
+        assert verdict(sleeps, measured=longer).status is Status.UNFOUNDED
+
+
+def test_where_nothing_tells_suspension_from_preemption_that_is_a_condition() -> None:
+    unknown = changed(MEASUREMENT, "provenance", "suspension", value="unknown")
+    found = verdict(measured=unknown)
+    assert found.status is Status.MET
+    assert any("does not tell suspension from preemption" in f.text for f in found.conditions)
 
 
 def windows(executor: str, contradicting: int) -> Json:
@@ -196,6 +226,41 @@ def test_a_dedicated_processor_is_an_unsecured_assumption() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("while_ran", "text"),
+    [
+        ("backup", ": it was ready and had none for up to 10.1 ms, while backup ran there"),
+        ("swapper/1", "ms, while nobody ran there: the host of a virtual machine, or a processor"),
+        ("", ": it was ready and had none for up to 10.1 ms"),
+    ],
+)
+def test_who_had_the_processor_that_was_missing_is_said(while_ran: str, text: str) -> None:
+    dedicated = changed(MODEL, "executors", 1, "supply", value={"kind": "dedicated"})
+    wait = {"executor": "e1", "longest": 10_100_000, "while_ran": while_ran}
+    measured = changed(MEASUREMENT, "processor_waits", value=[wait])
+    assert text in verdict(dedicated, measured=measured).conditions[0].text
+    # A reservation serves it when it is due, so a wait shows nothing.
+    assert not verdict(measured=measured).conditions
+
+
+def test_another_priority_than_the_model_has_makes_the_bound_conditional() -> None:
+    fixed = changed(
+        MODEL, "executors", 1, "supply", value={"kind": "fixed_priority", "priority": 80}
+    )
+    driving = {"id": MODEL["executors"][1]["id"], "policy": "fifo", "priority": 80}
+    others = MEASUREMENT["executors"][:1]
+
+    def conditions(*threads: dict[str, object]) -> list[str]:
+        measured = changed(MEASUREMENT, "executors", value=[*others, *threads])
+        return [condition.text for condition in verdict(fixed, measured=measured).conditions]
+
+    assumed = "executor driving is assumed to run at the fixed priority 80"
+    assert conditions(driving) == []
+    assert conditions({**driving, "priority": 70}) == [f"{assumed}, but ran at 70"]
+    assert conditions({**driving, "policy": "rr"}) == [f"{assumed}, but did not (policy rr)"]
+    assert conditions() == [f"{assumed}; the recording does not say at which it ran"]
+
+
 def test_reservations_are_held_to_the_gfb_test() -> None:
     # Densities 0.2 and 0.5 on one core: 0.7 <= 1. A third of 0.4 is too much for one core, and on
     # two cores 1.1 <= 2 - 0.5.
@@ -255,7 +320,7 @@ def test_what_a_timer_reads_concerns_only_chains_that_go_on_through_it() -> None
     """The timer "camera" of executor e0 reads what "brake" of e1 sends."""
     read = {"from": "brake", "to": "camera", "delay": 0}
     feedback = changed(MODEL, "edges", value=[*MODEL["edges"], read])
-    assert assumptions.influencing(model(feedback), ("camera",)) == {"e0"}
+    assert assumptions.Influences(model(feedback)).on(("camera",)) == {"e0"}
     delay = dict.fromkeys(("min", "mean", "p50", "p99", "max"), 3_000_000)
     late = {"from": "brake", "to": "camera", "count": 1, "delay": delay}
     measured = changed(MEASUREMENT, "edges", value=[*MEASUREMENT["edges"], late])
@@ -293,8 +358,44 @@ def test_only_what_influences_a_chain_counts() -> None:
     apart = changed(MODEL, "chains", 0, "callbacks", value=["camera"])
     unsecured = changed(MEASUREMENT, "executors", 1, "policy", value="fifo")
     assert verdict(apart, measured=unsecured).conditions == ()
-    assert assumptions.influencing(model(), ("camera",)) == {"e0"}
-    assert assumptions.influencing(model(), ("brake",)) == {"e0", "e1"}
+    assert assumptions.Influences(model()).on(("camera",)) == {"e0"}
+    assert assumptions.Influences(model()).on(("brake",)) == {"e0", "e1"}
+
+
+def test_what_influences_chains_is_looked_up_once_for_all_of_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Built anew for each chain, it took most of the time of models with thousands of them."""
+    made: list[Model] = []
+
+    class Counted(assumptions.Influences):
+        def __init__(self, model: Model) -> None:
+            made.append(model)
+            super().__init__(model)
+
+    monkeypatch.setattr(assumptions, "Influences", Counted)
+    many = [dict(MODEL["chains"][0], id=f"chain{n}") for n in range(50)]
+    findings = changed(MEASUREMENT, "executors", 1, "policy", value="fifo")
+    verdicts = judge(model(changed(MODEL, "chains", value=many)), bounds(), measurement(findings))
+    assert len(verdicts) == 50
+    assert len(made) == 1
+
+
+def test_each_callback_is_in_the_table_of_its_executor(monkeypatch: pytest.MonkeyPatch) -> None:
+    named: list[object] = []
+
+    def counted(of: Iterable[Callback]) -> dict[str, str]:
+        named.append(of)
+        return names.labels(of)
+
+    monkeypatch.setattr(tables, "labels", counted)
+    printed = list(tables.callbacks(model(), bounds()))
+    per_executor = [
+        sum(callback["executor"] == executor["id"] for callback in MODEL["callbacks"])
+        for executor in MODEL["executors"]
+    ]
+    assert [table.row_count for table in printed] == per_executor
+    assert len(named) == 1, "all callbacks are named once, not once for each executor"
 
 
 @given(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(1, 50))
@@ -389,6 +490,6 @@ def test_senders_that_share_a_link_with_a_chain_influence_it() -> None:
         sent = {"from": "other", "to": "far", "link": link}
         edges = [dict(first, link="lan"), *rest, sent]
         chain = (first["from"], first["to"])
-        return assumptions.influencing(model(changed(shared, "edges", value=edges)), chain)
+        return assumptions.Influences(model(changed(shared, "edges", value=edges))).on(chain)
 
     assert over("lan") - over("wan") == {"e2"}

@@ -11,7 +11,7 @@ import rclpy
 from rclpy.action import ActionClient, ActionServer
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from test_msgs.action import Fibonacci  # type: ignore[import-not-found]
+from test_msgs.action import Fibonacci
 
 goals, milliseconds = int(sys.argv[1]), int(sys.argv[2])
 ended = 0

@@ -1,4 +1,6 @@
-"""Prints the first message on /diagnostics in which a chain is guaranteed, as JSON."""
+"""Prints the first message on /diagnostics in which the first chain is guaranteed, as JSON. Where
+the host takes the processor for long, an alert comes before that.
+"""
 
 from __future__ import annotations
 

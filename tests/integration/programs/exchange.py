@@ -4,9 +4,10 @@ the end of its standard input.
 """
 
 import sys
-from threading import Thread
 
 import rclpy
+from ending import spin_until_input_ends
+from rclpy.executors import SingleThreadedExecutor
 from std_msgs.msg import String
 
 role = sys.argv[1]
@@ -19,12 +20,7 @@ if role == "say":
 else:
     node.create_subscription(String, "exchange", lambda heard: print(heard.data, flush=True), 10)
 
-
-def end_with_input() -> None:
-    sys.stdin.read()
-    rclpy.try_shutdown()
-
-
-Thread(target=end_with_input).start()
-while rclpy.ok():
-    rclpy.spin_once(node, timeout_sec=0.05)
+executor = SingleThreadedExecutor()
+executor.add_node(node)
+spin_until_input_ends(executor)
+rclpy.shutdown()

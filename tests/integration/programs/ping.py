@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from threading import Thread
+from threading import Event, Thread
 
 import rclpy
 from std_msgs.msg import Int64MultiArray
@@ -48,18 +48,20 @@ else:
         told.append([message.data[0], time.monotonic_ns()])
         publisher.publish(message)
 
-    def end_with_input() -> None:
-        sys.stdin.read()
-        rclpy.try_shutdown()
+    ended = Event()
 
-    Thread(target=end_with_input).start()
+    def wait_for_end() -> None:
+        sys.stdin.read()
+        ended.set()
+
+    Thread(target=wait_for_end).start()
     # `ping` sends when it sees this subscription, and must hear the answer.
-    while rclpy.ok() and publisher.get_subscription_count() == 0:
+    while not ended.is_set() and publisher.get_subscription_count() == 0:
         rclpy.spin_once(node, timeout_sec=0.1)
-    if rclpy.ok():
+    if not ended.is_set():
         node.create_subscription(Int64MultiArray, "there", answer, 10)
-    while rclpy.ok():
+    while not ended.is_set():
         rclpy.spin_once(node, timeout_sec=0.1)
 
 print(json.dumps(told))
-rclpy.try_shutdown()
+rclpy.shutdown()

@@ -45,6 +45,26 @@ TEST(GraphAwarePolicy, FinishesTheTreeOnATie) {  // A-42
   EXPECT_EQ(policy.next(), LocalIndex(1));
 }
 
+TEST(GraphAwarePolicy, WhatComesFromOutsideWithoutAPriorityComesLast) {
+  const std::vector<std::optional<std::int64_t>> priorities = {-7, std::nullopt};
+  GraphAwarePolicy policy = GraphAwarePolicy::fixed_priority(priorities, 4);
+  const LocalIndex root(0);
+  const LocalIndex child(1);
+  policy.release(child, at(0));
+  policy.release(root, at(0));
+  EXPECT_EQ(policy.next(), root);
+  // Triggered by the root, it inherits its priority.
+  policy.release(child, at(1), at(0));
+  policy.release(root, at(2));
+  policy.completed(root);
+  EXPECT_EQ(policy.next(), child);
+  policy.completed(child);
+  EXPECT_EQ(policy.next(), root);
+  policy.completed(root);
+  EXPECT_EQ(policy.next(), child);
+  EXPECT_EQ(policy.next(), std::nullopt);
+}
+
 // Theorem 2: the schedule is that of a scheduler that sees every node of the unfolded
 // forest with its job's priority, and of equals prefers a child, and of children the youngest.
 

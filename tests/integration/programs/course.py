@@ -3,13 +3,11 @@ timer, `helm` hears it, offers a service and calls nobody. Prints its process id
 """
 
 import os
-import sys
-from contextlib import suppress
-from threading import Thread
 
 import rclpy
+from ending import spin_until_input_ends
 from rcl_interfaces.srv import ListParameters
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from std_msgs.msg import String
 
@@ -25,13 +23,6 @@ executor = SingleThreadedExecutor()
 executor.add_node(pilot)
 executor.add_node(helm)
 
-
-def end_with_input() -> None:
-    print(os.getpid(), flush=True)
-    sys.stdin.read()
-    rclpy.try_shutdown()
-
-
-Thread(target=end_with_input).start()
-with suppress(ExternalShutdownException):
-    executor.spin()
+print(os.getpid(), flush=True)
+spin_until_input_ends(executor)
+rclpy.shutdown()

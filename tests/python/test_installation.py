@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from robot import run_takt
-from takt import cli, share
+from takt import cli, installation
 
 
 def completions(script: Path, *words: str) -> list[str]:
@@ -44,11 +47,11 @@ def test_bash_leaves_files_to_itself(bash_script: Path) -> None:
     assert completions(bash_script, "analyze", "--goals", "-g") == []
 
 
-@pytest.mark.parametrize("shell", share.SHELLS)
+@pytest.mark.parametrize("shell", installation.SHELLS)
 def test_scripts_are_valid_and_name_every_option(tmp_path: Path, shell: str) -> None:
     script = tmp_path / shell
-    script.write_text(share.completion(shell))
-    for command in share.commands():
+    script.write_text(installation.completion(shell))
+    for command in installation.commands():
         assert command.name in script.read_text()
         for option in command.options:
             assert option.names[-1].lstrip("-") in script.read_text()
@@ -58,7 +61,7 @@ def test_scripts_are_valid_and_name_every_option(tmp_path: Path, shell: str) -> 
 
 
 def test_a_package_gets_every_file(tmp_path: Path) -> None:
-    written = {str(path.relative_to(tmp_path)) for path in share.write(tmp_path)}
+    written = {str(path.relative_to(tmp_path)) for path in installation.write(tmp_path)}
     assert written == {
         "bash-completion/completions/takt",
         "zsh/site-functions/_takt",
@@ -83,7 +86,7 @@ def test_a_page_says_what_the_help_says() -> None:
 def test_pages_are_what_man_reads(tmp_path: Path) -> None:
     if shutil.which("groff") is None:
         pytest.skip("groff is not installed, so no page was set")
-    for path in share.write(tmp_path):
+    for path in installation.write(tmp_path):
         if path.suffix == ".1":
             done = subprocess.run(
                 ["groff", "-man", "-Tutf8", "-ww", path], capture_output=True, text=True, check=True
@@ -91,7 +94,22 @@ def test_pages_are_what_man_reads(tmp_path: Path) -> None:
             assert done.stderr == "", path
 
 
+def test_a_page_is_shown_on_a_terminal(tmp_path: Path) -> None:
+    """By man, which gets it as it is printed otherwise."""
+    man = tmp_path / "man"
+    man.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/words\ncat > {tmp_path}/page\n')
+    man.chmod(0o700)
+    theirs, ours = pty.openpty()
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [sys.executable, "-m", "takt", "man", "analyze"]
+    subprocess.run(command, stdout=ours, env=environment, check=True)
+    os.close(ours)
+    os.close(theirs)
+    assert (tmp_path / "words").read_text() == "-l -\n"
+    assert (tmp_path / "page").read_text() == run_takt("man", "analyze").stdout
+
+
 def test_a_page_of_no_command_is_refused() -> None:
     done = run_takt("man", "nothing")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("takt: nothing: no such command; one of analyze, ")
+    assert done.stderr.startswith("takt: No such command 'nothing'")

@@ -1,0 +1,96 @@
+"""The links that takt flow finds in recordings of programs, against what these printed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from link_scores import Score, row, score
+from robot import run_takt
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDINGS = ROOT / "tests/recordings/scores"
+NAMES = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*.tar.xz"))
+TABLE = (ROOT / "docs/flow.md").read_text(encoding="utf-8").splitlines()
+
+UNKNOWN = {
+    "lookup": "/middle:/y",
+    "rclpy_lookup": "/middle:/y",
+    "rclpy_transforms": "/sink:/z",
+}
+"""What flows may lead over without being found. The sink broadcasts transforms by a timer, and
+nothing recorded tells that these are not made from what it hears."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_table_has_what_the_recordings_give(tmp_path: Path, name: str) -> None:
+    shutil.unpack_archive(RECORDINGS / f"{name}.tar.xz", tmp_path, filter="data")
+    told = row(name, tmp_path / name, RECORDINGS / f"{name}.txt")
+    assert told in TABLE
+    entries, known, right = (int(cell) for cell in told.split("|")[2:5])
+    assert entries >= 200
+    assert right == known > 0
+
+
+def warnings(name: str, *options: str) -> list[str]:
+    done = run_takt("flow", RECORDINGS / f"{name}.tar.xz", "--json", *options)
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)["provenance"]["warnings"]
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_flows_may_miss_is_said(name: str) -> None:
+    lines = [line for line in warnings(name) if "nothing shows whether" in line]
+    if name in UNKNOWN:
+        (line,) = lines
+        assert f"messages of {UNKNOWN[name]} go into" in line
+    else:
+        assert lines == []
+
+
+def test_a_declared_policy_makes_sets_known(tmp_path: Path) -> None:
+    """Of exact time, the message that completes a set is of it."""
+    links = tmp_path / "links.yaml"
+    links.write_text("links: [{join: '/middle:/x', with: ['/middle:/y'], kind: exact_time}]\n")
+    shutil.unpack_archive(RECORDINGS / "exact_lossy.tar.xz", tmp_path, filter="data")
+    cells = []
+    for options in ((), ("--links", str(links))):
+        told = row(
+            "exact_lossy", tmp_path / "exact_lossy", RECORDINGS / "exact_lossy.txt", *options
+        )
+        cells.append([int(cell) for cell in told.split("|")[2:5]])
+    (entries, found, right), (_, known, known_right) = cells
+    assert found == right
+    assert known == known_right
+    assert known >= max(found, entries // 2)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("approximate")])
+def test_joins_whose_sets_may_be_wrong_say_so(name: str) -> None:
+    (line,) = (line for line in warnings(name) if "message_filters" in line)
+    assert line.startswith("/middle joins")
+    assert "ApproximateTime in C++" in line
+
+
+def test_every_row_has_a_recording() -> None:
+    begin = TABLE.index("| program | entries | known | right | precision | recall | uncertain |")
+    rows = []
+    for line in TABLE[begin + 2 :]:
+        if not line.startswith("|"):
+            break
+        rows.append(line.split("|")[1].strip())
+    assert rows == NAMES
+    assert len(rows) >= 12
+
+
+def test_scores_count_what_was_invented_and_what_is_missing() -> None:
+    step = [{"publishes": "/x"}, {"publishes": "/z"}, {"publishes": None, "node": "/sink"}]
+    instances = [{"begin": 10**9 * i, "latency": 5_000_000, "certain": i != 1} for i in range(4)]
+    flow = {"path": step, "instances": instances, "count": 4, "uncertain": 1}
+    truth = {"/x>/z": [(10**9 * i, 10**9 * i + 5_000_000) for i in (0, 1, 7)]}
+    # That the uncertain one agrees makes up for none that is wrong.
+    assert score({"flows": [flow]}, truth, 0) == Score(truth=3, known=3, right=1, uncertain=1)
