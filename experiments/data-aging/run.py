@@ -76,6 +76,7 @@ def run(full: bool = False) -> Rows:
     rows = [*_spiking(), *_fluctuating()]
     for name, noise in NOISES.items():
         rows += [*_rapid(f"rapid, {name}", noise), *_slow(f"slow, {name}", noise)]
+        rows += _thresholds(f"slow, {name}", noise)
     return rows + _sweeps() if full else rows
 
 
@@ -87,8 +88,22 @@ def _spiking() -> Rows:
         Row("spiking: overestimation without aging", 1, never.over, "ms", place),
         Row("spiking: α = 0.8, T = 200: change of it", -80, change(never, ages), "%", place),
         Row("spiking: … errors more", 0, ages.errors - never.errors, place=place),
-        Row("spiking: α = 0.2, T = 300: change", "as the next", change(never, light), "%", place),
-        Row("spiking: α = 0.6, T = 700: change", "as the last", change(never, heavy), "%", place),
+        Row(
+            "spiking: α = 0.2, T = 300: change",
+            "as the next",
+            change(never, light),
+            "%",
+            place,
+            meaning=change(never, heavy),
+        ),
+        Row(
+            "spiking: α = 0.6, T = 700: change",
+            "as the last",
+            change(never, heavy),
+            "%",
+            place,
+            meaning=change(never, light),
+        ),
     ]
 
 
@@ -97,21 +112,43 @@ def _fluctuating() -> Rows:
     often, seldom = (figures(fluctuating, Aging(period, 0.4)) for period in (200, 600))
     margin = figures(fluctuating, Aging(200, 0.2, margin=0.05))
     wide = figures(fluctuating, Aging(200, 0.4, margin=0.15))
-    reluctant = figures(fluctuating, Aging(200, 0.4, threshold=0.75))
+    reluctant, slower = (
+        figures(fluctuating, Aging(period, 0.4, threshold=0.75)) for period in (200, 300)
+    )
+    plateau = [figures(fluctuating, Aging(500, 0.4, margin=share)) for share in (0.005, 0.045)]
     place = "section 6.5.2, with Figure {}"
     alone, margins, thresholds = (place.format(number) for number in ("6.16", "6.17", "6.18"))
     rows = (
-        ("overestimation without aging", "close to 3", never.over, alone),
-        ("α = 0.4, T = 200: errors", "more", often.errors, alone),
-        ("α = 0.4, T = 600: errors", "about as without", seldom.errors, alone),
-        ("α = 0.2, T = 200, S = 5 %: errors", "as without", margin.errors, alone),
-        ("… overestimation", "as without", margin.over, alone),
-        ("α = 0.4, T = 200, S = 15 %: errors", "as without", wide.errors, margins),
-        ("α = 0.4, T = 200, G = 75 %: errors", "as T = 600", reluctant.errors, thresholds),
+        ("overestimation without aging", "close to 3", never.over, alone, None),
+        ("α = 0.4, T = 200: errors", "more", often.errors, alone, f"> {never.errors:g}"),
+        ("α = 0.4, T = 600: errors", "about as without", seldom.errors, alone, never.errors),
+        ("α = 0.2, T = 200, S = 5 %: errors", "as without", margin.errors, alone, never.errors),
+        ("… overestimation", "as without", margin.over, alone, never.over),
+        ("α = 0.4, T = 200, S = 15 %: errors", "as without", wide.errors, margins, never.errors),
+        (
+            "α = 0.4, T = 500, S from 0.5 to 4.5 %: errors",
+            "not reduced at all",
+            plateau[1].errors,
+            margins,
+            plateau[0].errors,
+        ),
+        *(
+            (
+                f"α = 0.4, T = {period}, G = 75 %: errors",
+                "as T = 600",
+                found.errors,
+                thresholds,
+                seldom.errors,
+            )
+            for period, found in ((200, reluctant), (300, slower))
+        ),
     )
     return [
         Row("fluctuating: errors without aging", None, never.errors),
-        *(Row(f"fluctuating: {what}", said, ours, place=where) for what, said, ours, where in rows),
+        *(
+            Row(f"fluctuating: {what}", said, ours, place=where, meaning=meaning)
+            for what, said, ours, where, meaning in rows
+        ),
     ]
 
 
@@ -123,8 +160,20 @@ def _rapid(what: str, noise: Callable[[random.Random], float]) -> Rows:
     return [
         Row(f"{what}: overestimation without aging", None, never.over, "ms", expected=4.17),
         Row(f"{what}: errors without aging", "about 50", never.errors, place=bare),
-        Row(f"{what}: α = 0.4, T = 175: errors", "hundreds", often.errors, place=bare),
-        Row(f"{what}: α = 0.4, T = 600: errors", "as without", same.errors, place=bare),
+        Row(
+            f"{what}: α = 0.4, T = 175: errors",
+            "hundreds",
+            often.errors,
+            place=bare,
+            meaning="100 to 999",
+        ),
+        Row(
+            f"{what}: α = 0.4, T = 600: errors",
+            "as without",
+            same.errors,
+            place=bare,
+            meaning=never.errors,
+        ),
         Row(f"{what}: α = 0.2, T = 175, S = 5 %: errors", "< 10", ages.errors, place=margin),
         Row(f"{what}: … change of the overestimation", -6, change(never, ages), "%", margin),
     ]
@@ -142,8 +191,48 @@ def _slow(what: str, noise: Callable[[random.Random], float]) -> Rows:
         Row(f"{what}: α = 0.2, T = 175: errors", "≥ 250", bare.errors, place=sensitive),
         Row(f"{what}: α = 0.2, T = 175, S = 5 %: errors", 0, ages.errors, place=place),
         Row(f"{what}: … change of the overestimation", -18, change(never, ages), "%", place),
-        Row(f"{what}: α = 0.2, T = 600, S = 5 %: errors", fewer, short.errors, place=place),
-        Row(f"{what}: … change of the overestimation", less, change(never, short), "%", place),
+        Row(
+            f"{what}: α = 0.2, T = 600, S = 5 %: errors",
+            fewer,
+            short.errors,
+            place=place,
+            meaning=f"< {never.errors:g}",
+        ),
+        Row(
+            f"{what}: … change of the overestimation",
+            less,
+            change(never, short),
+            "%",
+            place,
+            meaning="< 0",
+        ),
+    ]
+
+
+def _thresholds(what: str, noise: Callable[[random.Random], float]) -> Rows:
+    """Figure 6.22: α = 0.2, S = 5 %. "Longer merging periods" are T = 175 here."""
+    slow = oscillating(0.05, noise)
+    found = {
+        (period, threshold): figures(slow, Aging(period, 0.2, threshold, 0.05))
+        for period, thresholds in ((125, (0.6, 0.9)), (150, (0.6, 0.8)), (175, (0.8,)))
+        for threshold in thresholds
+    }
+    place = "section 6.5.3, with Figure 6.22"
+    longer, here = found[175, 0.8], found[150, 0.8]
+    rows = [
+        ("T = 150, G = 80 %: errors", "as longer periods", here.errors, longer.errors),
+        ("… overestimation", "lower", here.over, f"< {longer.over:.4f}"),
+    ]
+    for period, high in ((150, 0.8), (125, 0.9)):
+        before, after = found[period, high], found[period, 0.6]
+        change_of = f"T = {period}, G from {100 * high:g} to 60 %"
+        rows += [
+            (f"{change_of}: errors", "no gain", after.errors, before.errors),
+            (f"{change_of}: overestimation", "increased", after.over, f"> {before.over:.4f}"),
+        ]
+    return [
+        Row(f"{what}: S = 5 %, {name}", said, ours, place=place, meaning=meaning)
+        for name, said, ours, meaning in rows
     ]
 
 

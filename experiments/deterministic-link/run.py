@@ -24,8 +24,9 @@ PER_CHUNK_MS = 0.25
 # The bytes of the publication's intermediate network result, and the computing time around it.
 TENSOR = 5_640_000
 COMPUTING_MS = 100.0
+URGENT = "section 5.5, with Figure 5.14"
 NO_RDMA = "cannot be here"
-"""It needs a network card with RDMA, or a kernel with rdma_rxe."""
+REASON = "it needs a network adapter with RDMA, or a kernel with rdma_rxe"
 
 
 def run(full: bool = False) -> Rows:
@@ -75,7 +76,7 @@ def _order() -> Rows:
             rows.append(Row(what, None, float(right), "%", expected=expected))
     figure = "section 5.5, with Figure 5.13"
     for what, published in (("Standard", 30.0), ("Deterministic", 100.0)):
-        rows.append(Row(f"order, {what} Soft-RoCE", published, NO_RDMA, "%", figure))
+        rows.append(Row(f"order, {what} Soft-RoCE", published, NO_RDMA, "%", figure, cannot=REASON))
     return rows
 
 
@@ -88,7 +89,7 @@ def _priorities(rate: int, count: int) -> Rows:
     if rate == 1000:
         for what, published in (("least", 8.9), ("most", 20.6)):
             what = f"1 MB, Standard Soft-RoCE: {what}, with data of lower priorities"
-            rows.append(Row(what, published, NO_RDMA, "ms", "section 5.5, with Figure 5.14"))
+            rows.append(Row(what, published, NO_RDMA, "ms", URGENT, cannot=REASON))
     with link(rate) as names:
         for method in _methods():
             console.say(f"priorities at {rate} Mbit/s, {method}")
@@ -161,7 +162,9 @@ def _overhead(count: int) -> Rows:
     """Transfers of one chunk on a link without a limit: beside the transport alone, which is what
     the publication's figure is over, and beside TCP."""
     place = "section 5.5, with Figure 5.12a"
-    rows: Rows = [Row("overhead over Standard Soft-RoCE", "around 670", NO_RDMA, "µs", place)]
+    rows: Rows = [
+        Row("overhead over Standard Soft-RoCE", "around 670", NO_RDMA, "µs", place, cannot=REASON)
+    ]
     with link(None) as names:
         for size in (1000, 64_000):
             console.say(f"overhead of {size} bytes")
@@ -184,7 +187,9 @@ def _pipeline(count: int) -> Rows:
     rows: Rows = []
     published = {"tcp": 165.0}
     place = "section 5.5, with Figure 5.15"
-    rows.append(Row("pipeline of two nodes, Standard Soft-RoCE", 150.0, NO_RDMA, "ms", place))
+    rows.append(
+        Row("pipeline of two nodes, Standard Soft-RoCE", 150.0, NO_RDMA, "ms", place, cannot=REASON)
+    )
     with link(1000) as names:
         for method in ("shared", *(name for name in _methods() if name != "udp")):
             console.say(f"pipeline, {method}")

@@ -67,7 +67,8 @@ def run() -> Rows:
             published = LOST.get(executor)
             place = "section 3.1.7, with Figure 3.3" if published is not None else ""
             what = f"Lost jobs, {executor}, {name}"
-            rows.append(Row(what, published, _lost(simulated), "%", place))
+            meaning = "> 0" if published == "some" else None
+            rows.append(Row(what, published, _lost(simulated), "%", place, meaning=meaning))
     return rows
 
 

@@ -8,13 +8,17 @@ import functools
 import json
 import os
 import statistics
+import tempfile
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from takt.experiments import Row, Rows
+from takt.node_runs import Log
 from takt.scheduling_trials import Goal, Outcome, Way, load, measure
+
+from . import by_phase
 
 Json = dict[str, Any]
 
@@ -100,9 +104,8 @@ def robot(phase: float, rounds: int) -> Rows:
     ]
     rows: Rows = []
     for way, variant in ways:
-        outcomes = [
-            measure(variant, GOALS, way, WARM_UP, PHASES * phase, surges) for _ in range(rounds)
-        ]
+        outcomes, logs = _measured(variant, way, PHASES * phase, surges, rounds)
+        rows += by_phase.latencies(way.name, logs, ends)
         published = PUBLISHED.get(way.name, "").split()
         for name, expected in zip_longest(GOALS, published):
             missed = sum(outcome.chains[name].missed for outcome in outcomes)
@@ -125,10 +128,24 @@ def robot(phase: float, rounds: int) -> Rows:
                 )
             )
             rows.append(Row("longest decision", None, planning, "ms"))
+            rows += by_phase.costs(outcomes, logs, ends)
             tracker = {state for outcome in outcomes for state in outcome.chains["tracker"].states}
-            ours = ", ".join(sorted(tracker))
+            ours = "degraded" if "degraded" in tracker else ", ".join(sorted(tracker))
             rows.append(Row("tracker", "degraded", ours, place="section 6.3.1"))
     return rows
+
+
+def _measured(
+    model: Json, way: Way, seconds: float, surges: Sequence[str], rounds: int
+) -> tuple[list[Outcome], list[Log]]:
+    """What the manager reported and what the nodes said, of each round."""
+    outcomes, logs = [], []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(prefix="takt-") as folder:
+            nodes = Path(folder) / "nodes.jsonl"
+            outcomes.append(measure(model, GOALS, way, WARM_UP, seconds, surges, nodes))
+            logs.append(Log.read(nodes))
+    return outcomes, logs
 
 
 def contained(seconds: float) -> Rows:

@@ -23,7 +23,7 @@ from typing import Any
 
 import takt
 import takt.trace
-from takt import console
+from takt import console, experiments
 from takt.documents import Shaping, to_json
 from takt.errors import UserError
 from takt.experiments import Row, Rows
@@ -428,7 +428,7 @@ def _stalls_in(stalls: Stalls, begin: int, end: int) -> list[int]:
 @contextlib.contextmanager
 def _witnessed(processors: Sequence[int]) -> Iterator[Watch]:
     """When the machine did not run what was due on these processors; known on leaving."""
-    program = [sys.executable, str(Path(__file__).with_name("witness.py"))]
+    program = [sys.executable, str(experiments.ROOT / "witness.py")]
     watching = [
         subprocess.Popen(
             [*program, str(one), str(round(NOTED))],

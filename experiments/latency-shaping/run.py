@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 from typing import Any
 
 import takt_design
-from takt.experiments import Row, Rows
+from takt.experiments import RATIO, Row, Rows, drawn
 from takt.shaping import gates, profile
 
 from . import kernel, loop
@@ -28,6 +29,12 @@ from .chains import (
 Json = dict[str, Any]
 
 CYCLES = 500
+BANDS = range(1, 9)
+FIGURE_4_7 = "section 4.5.1, with Figure 4.7"
+FIGURE_4_8 = "section 4.5.2, with Figure 4.8"
+FIGURE_4_9 = "section 4.5.1, with Figure 4.9"
+APART = MS
+"""Latencies that are further from each other are in different bands."""
 
 
 def run(full: bool = False) -> Rows:
@@ -66,6 +73,18 @@ def by_priority(model: Json, cores: dict[str, int], count: int) -> Json:
         for one in model["executors"]
     }
     return {"cores": count, "threads": threads}
+
+
+def pictured(what: str, latencies: list[int], figure: str) -> Row:
+    """A row whose latencies are drawn, each."""
+    samples = drawn(one / MS for one in latencies)
+    what = f"{what}: each latency, mean"
+    return Row(what, None, mean(latencies), "ms", figure=figure, samples=samples)
+
+
+def bands(latencies: list[int]) -> int:
+    """How many there are."""
+    return 1 + sum(after - before > APART for before, after in pairwise(sorted(latencies)))
 
 
 def _table_4_1() -> Rows:
@@ -179,7 +198,61 @@ def _table_4_4() -> Rows:
             rows.append(Row(f"parking, {name}: jitter", varies, jitter(seen[name]), "ms", where))
     band = max(_spread(seen[name], slots) for name, slots in choices.items())
     rows.append(Row("parking, jitter within a band", 0.1, band, "ms", "Table 4.4"))
-    return rows + _ratios(seen)
+    return rows + _figure_4_9(seen) + _ratios(seen) + _bands(together, behind)
+
+
+def _figure_4_9(seen: dict[str, list[int]]) -> Rows:
+    """The latencies of Table 4.4, each; and what the text says of their bands."""
+    said = {
+        "one band": ("a short band", 1),
+        "random three bands": ("three short bands", 3),
+    }
+    rows = [
+        Row(
+            f"parking, {name}: latencies lie in",
+            words,
+            bands(seen[name]),
+            "bands",
+            FIGURE_4_9,
+            meaning=number,
+        )
+        for name, (words, number) in said.items()
+    ]
+    pictures = [
+        pictured(f"parking, {name}", latencies, "Figure 4.9") for name, latencies in seen.items()
+    ]
+    return [*rows, *pictures]
+
+
+def _bands(together: Json, behind: list[int]) -> Rows:
+    """The mean latency by the number of bands, each set of them at its best places."""
+    means = [
+        mean(simulate(gated(together, "localiser", place(behind, n)), shortest=SHORTEST))
+        for n in BANDS
+    ]
+    rows = [
+        Row(f"parking, bands: {n}: mean", None, found, "ms")
+        for n, found in zip(BANDS, means, strict=True)
+    ]
+    falls = all(more <= fewer for fewer, more in pairwise(means))
+    further = 100 * (1 - means[-1] / means[3])
+    return [
+        *rows,
+        Row(
+            "parking: mean with more bands",
+            "falls",
+            "falls" if falls else "does not always fall",
+            place=FIGURE_4_7,
+        ),
+        Row(
+            "parking: mean with eight bands, below that with four by",
+            "negligible",
+            further,
+            "%",
+            FIGURE_4_7,
+            meaning="≤ 5",
+        ),
+    ]
 
 
 def _spread(latencies: list[int], slots: list[tuple[int, int]]) -> float:
@@ -202,7 +275,8 @@ def _ratios(seen: dict[str, list[int]]) -> Rows:
         ("longest: optimised three bands / FIFO", 1.02, longest(best) / longest(fifo)),
         ("jitter: optimised three bands / FIFO", "< 0.5", jitter(best) / jitter(fifo)),
     )
-    return [Row(what, theirs, ours, place="section 4.5.1") for what, theirs, ours in printed]
+    where = "section 4.5.1"
+    return [Row(what, theirs, ours, RATIO, where) for what, theirs, ours in printed]
 
 
 def _table_4_5() -> Rows:
@@ -211,17 +285,22 @@ def _table_4_5() -> Rows:
     fifo = simulate(model)
     shaped = simulate(gated(model, "cb5", [one_server(fifo)]))
     rows += [
-        Row("synthetic, FIFO: longest", 58.5, longest(fifo), "ms", "section 4.5.2"),
-        Row("synthetic, FIFO: jitter", 16.5, jitter(fifo), "ms", "section 4.5.2"),
-        Row("synthetic, one band: jitter", "< 0.1", jitter(shaped), "ms", "section 4.5.2"),
+        Row("synthetic, FIFO: longest", 58.5, longest(fifo), "ms", FIGURE_4_8),
+        Row("synthetic, FIFO: jitter", 16.5, jitter(fifo), "ms", FIGURE_4_8),
+        Row("synthetic, one band: jitter", "< 0.1", jitter(shaped), "ms", FIGURE_4_8),
         Row(
             "synthetic, longest: one band / FIFO",
             1.02,
             longest(shaped) / longest(fifo),
-            place="section 4.5.2",
+            RATIO,
+            FIGURE_4_8,
         ),
-        Row("synthetic, one band: longest", 59.6, longest(shaped), "ms", "section 4.5.2"),
+        Row("synthetic, one band: longest", 59.6, longest(shaped), "ms", FIGURE_4_8),
         Row("synthetic, one band: longest", 59.2, longest(shaped), "ms", "Table 4.5"),
+    ]
+    rows += [
+        pictured("synthetic, FIFO", fifo, "Figure 4.8"),
+        pictured("synthetic, one band", shaped, "Figure 4.8"),
     ]
     for name, printed in (("callback", 500.0), ("chain", 100.0)):
         let = gates.let_per_callback if name == "callback" else gates.let_per_chain
@@ -245,11 +324,19 @@ def _graph() -> Rows:
     shaped = gated(model, "v17", [slot], GRAPH_PERIOD)
     threads = {**placement["threads"], "v17/gate": {"policy": "fifo", "cpu": 1, "priority": 90}}
     after = simulate(shaped, **(options | {"threads": threads}))
-    place = "section 4.5.4"
-    shaped_jitter = f"{jitter(after):.3g} ms"
+    place = "section 4.5.4, with Figure 4.10"
     return [
         Row("graph, FIFO: longest", 450.0, longest(fifo), "ms", place),
         Row("graph, slot of the output", "[450,451]", _slots([slot]), place=place),
         Row("graph, FIFO: jitter", None, jitter(fifo), "ms"),
-        Row("graph, shaped: jitter", "almost constant", shaped_jitter, place=place),
+        pictured("graph, FIFO", fifo, "Figure 4.10"),
+        pictured("graph, shaped", after, "Figure 4.10"),
+        Row(
+            "graph, shaped: jitter",
+            "almost constant",
+            jitter(after),
+            "ms",
+            place,
+            meaning="≤ 0.1",
+        ),
     ]

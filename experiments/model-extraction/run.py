@@ -14,6 +14,8 @@ from typing import Any
 from takt import console, merging, pipeline, recorder
 from takt.experiments import Row, Rows
 
+from . import graph
+
 Json = dict[str, Any]
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -97,7 +99,7 @@ def run(full: bool = False) -> Rows:
         Row("probes while recording", CORES, "not measured", "cores", "section 3.7, overheads"),
         Row("making the model afterwards", None, processor / recorded, "cores"),
     ]
-    return rows
+    return rows + graph.rows(merged, _loaded({}))
 
 
 def load(mean: float) -> float:

@@ -57,7 +57,7 @@ def _rows(how: str, trace: str, published: bool = True) -> tuple[Rows, float]:
         max(reached.values()) for reached in commands.values() if len(reached) == most
     )
     expected = PUBLISHED_FIRST if published else PUBLISHED_TWO_THREADS
-    place = "section 5.6.1"
+    place = f"section 5.6.1, with Figure {'5.6' if published else '5.7'}"
     rows = [
         Row(
             f"{how}: most commands that one message led to",

@@ -34,8 +34,9 @@ def _bursts() -> Rows:
     place = "section 6.2, with Figure 6.4a"
     rows.append(Row("(a) round-robin bound is flat from b", 14, flat_from, place=place))
     grows = all(a is not None and b is not None and a < b for a, b in pairwise(busy_window))
-    ours = "grows at each b" if grows else "-"
-    rows.append(Row("(a) busy-window bound", "grows steadily", ours, place=place))
+    each = "grows at each b"
+    ours = each if grows else "-"
+    rows.append(Row("(a) busy-window bound", "grows steadily", ours, place=place, meaning=each))
     return rows
 
 

@@ -1,95 +1,64 @@
-"""A chain of nodes, each in a process of its own; prints how long each message took, as JSON.
+"""A chain of C++ nodes that compute, each in a process of its own (`takt run`); prints how long
+each message took from the source to the sink, as JSON.
 
-chain.py COUNT    messages of the source, which sends 10 a second
+chain.py COUNT    messages of the source
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import subprocess
 import sys
-import time
+from itertools import pairwise
+from typing import Any
 
-import rclpy
-import rclpy.executors
-from rclpy.qos import QoSProfile, ReliabilityPolicy
-from std_msgs.msg import Int64
+from takt import node_runs
 
-WORK = (0.060, 0.080, 0.070, 0.050)
-"""Seconds that the nodes between source and sink take."""
-PERIOD = 0.1
-TOPIC = "takt_end_to_end_{}"
-QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-SILENCE = 2.0
-"""Seconds without a message after which no more are expected."""
-DISCOVERY = 30.0
-"""Seconds in which all must have found each other."""
+Json = dict[str, Any]
+
+MS = 1_000_000
+WORK = (60, 80, 70, 50)
+"""Milliseconds that the nodes between source and sink compute."""
+PERIOD = 250 * MS
+"""Of the source: at the document's 100 ms, the nodes would need 2.6 processors."""
+LEAST = 1
+QUEUE = 10
 
 
-def source(count: int) -> None:
-    node = rclpy.create_node("source")
-    publisher = node.create_publisher(Int64, TOPIC.format(0), QOS)
-    until = time.monotonic() + DISCOVERY
-    while publisher.get_subscription_count() == 0 and time.monotonic() < until:
-        rclpy.spin_once(node, timeout_sec=0.05)
-    time.sleep(1)  # the others find each other at the same time
-    sent = 0
-
-    def on_timer() -> None:
-        nonlocal sent
-        publisher.publish(Int64(data=time.monotonic_ns()))
-        sent += 1
-
-    node.create_timer(PERIOD, on_timer)
-    while sent < count:
-        rclpy.spin_once(node)
-
-
-def stage(number: int) -> None:
-    """Passes on what comes, until it is ended."""
-    node = rclpy.create_node(f"stage_{number}")
-    publisher = node.create_publisher(Int64, TOPIC.format(number + 1), QOS)
-
-    def on_message(message: Int64) -> None:
-        time.sleep(WORK[number])
-        publisher.publish(message)
-
-    node.create_subscription(Int64, TOPIC.format(number), on_message, QOS)
-    rclpy.spin(node)
+def model() -> Json:
+    names = ["source", *(f"stage{number}" for number in range(len(WORK))), "sink"]
+    times = [LEAST, *(work * MS for work in WORK), LEAST]
+    callbacks: list[Json] = [
+        {
+            "id": name,
+            "node": f"/{name}",
+            "executor": name,
+            "kind": "subscription",
+            "topic": f"/to_{name}",
+            "queue_depth": QUEUE,
+            "execution_time": {"curve": [time]},
+        }
+        for name, time in zip(names, times, strict=True)
+    ]
+    callbacks[0] |= {
+        "kind": "timer",
+        "topic": None,
+        "activation": {"kind": "periodic", "period": PERIOD},
+    }
+    return {
+        "format": "takt/model",
+        "version": 1,
+        "executors": [{"id": name, "kind": "events", "process": name} for name in names],
+        "callbacks": callbacks,
+        "edges": [{"from": a, "to": b, "topic": f"/to_{b}"} for a, b in pairwise(names)],
+        "chains": [{"id": "chain", "callbacks": names}],
+    }
 
 
-def sink(count: int) -> list[int]:
-    """Nanoseconds from before each publication of the source to the sink's callback."""
-    latencies: list[int] = []
-    node = rclpy.create_node("sink")
-    last = time.monotonic() + DISCOVERY
-
-    def on_message(message: Int64) -> None:
-        nonlocal last
-        latencies.append(time.monotonic_ns() - message.data)
-        last = time.monotonic()
-
-    node.create_subscription(Int64, TOPIC.format(len(WORK)), on_message, QOS)
-    roles = [*(f"stage {number}" for number in range(len(WORK))), f"source {count}"]
-    others = [subprocess.Popen([sys.executable, __file__, *role.split()]) for role in roles]
-    while len(latencies) < count and time.monotonic() < last + SILENCE:
-        rclpy.spin_once(node, timeout_sec=0.1)
-    for other in others[:-1]:
-        other.terminate()
-    for other in others:
-        other.wait()
-    return latencies
+def main() -> None:
+    document = model()
+    log, _ = node_runs.run(document, int(sys.argv[1]) * PERIOD / 1e9)
+    latencies = log.latencies(document["chains"][0]["callbacks"])
+    print(json.dumps([span.end - span.begin for span in latencies]))
 
 
-if __name__ == "__main__":
-    rclpy.init()
-    match sys.argv[1:]:
-        case ["source", count]:
-            source(int(count))
-        case ["stage", number]:
-            with contextlib.suppress(rclpy.executors.ExternalShutdownException):  # its end
-                stage(int(number))
-        case [count]:
-            print(json.dumps(sink(int(count))))
-    rclpy.try_shutdown()
+main()
