@@ -42,14 +42,19 @@ build/setup/toolchain.cmake: setup ;
 web: setup build/release/build.ninja  ## the viewer alone
 	@$(environment); cmake --build --preset release --target takt_web
 
+# Integration tests wait most of the time: the Python tests compute beside them, at a lower priority.
 test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 and LTTng
 	@$(environment); $(loopback); \
 	failed=(); \
 	run() { echo "== $$1"; "$${@:2}" || failed+=("$$1"); }; \
 	run "C++ tests" ctest --preset release --progress -j "$$(nproc)"; \
 	run "Viewer tests" npm --silent --prefix web test; \
-	run "Python tests" python -m pytest -n auto --dist worksteal tests/python; \
-	run "Integration tests on ROS 2 and LTTng" tests/integration/run.sh; \
+	log=$$(mktemp); \
+	nice -n 10 python -m pytest -n auto --dist worksteal --durations 15 tests/python >"$$log" 2>&1 & \
+	trap "kill $$! 2>/dev/null || true; rm -f '$$log'" EXIT; \
+	run "Integration tests on ROS 2 and LTTng, beside the Python tests" tests/integration/run.sh; \
+	run "Python tests" wait $$!; \
+	cat "$$log"; \
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
 
 demo: setup build/release/build.ninja  ## a robot that is late: why, what helps, and what keeps it so beside a load
@@ -62,7 +67,7 @@ demo: setup build/release/build.ninja  ## a robot that is late: why, what helps,
 	./takt demo
 
 man: build  ## shell completion and manual pages, below build/share
-	@$(environment); python -m takt.share build/share
+	@$(environment); python -m takt.installation build/share
 
 bench: build build/benchmark/build.ninja  ## all benchmarks; BENCH_EVENTS=400000000: of a large trace
 	@$(environment); $(loopback); cmake --build --preset benchmark; \

@@ -42,7 +42,8 @@ choose_python() {
 }
 
 requirements=(requirements/bootstrap.lock requirements/python.lock)
-estimation=requirements/estimation.lock
+# Their numpy is that of ROS 2, which these locks do not have.
+on_numpy=(requirements/estimation.lock requirements/fleet.lock)
 ros=$(sourced_ros)
 if [ -n "$ros" ]; then
   export TAKT_ROS_DISTRO=
@@ -63,7 +64,7 @@ else
 fi
 
 state=$("$python" -c 'import sys; print(sys.version, sys.executable)')
-state+=" $venv $ros ${venv_options[*]} $(cat "${requirements[@]}" $estimation ros_wheels.py python.sh | sha256sum)"
+state+=" $venv $ros ${venv_options[*]} $(cat "${requirements[@]}" "${on_numpy[@]}" ros_wheels.py python.sh | sha256sum)"
 if [ "$(cat "$venv/takt-state" 2>/dev/null)" != "$state" ]; then
   say "making .venv ($("$python" --version), $description)"
   rm -rf "$venv"
@@ -75,9 +76,8 @@ if [ "$(cat "$venv/takt-state" 2>/dev/null)" != "$state" ]; then
     fail "pip could not install requirements/bootstrap.lock (its messages are above)"
   "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" "${options[@]}" ||
     fail "uv could not install the locked Python packages (its messages are above)"
-  # Their numpy is that of ROS 2, which the lock does not have.
   "$venv/bin/uv" pip install --quiet --python "$venv/bin/python" --require-hashes --no-deps \
-    --requirement $estimation || fail "uv could not install $estimation (its messages are above)"
+    "${on_numpy[@]/#/--requirement=}" || fail "uv could not install ${on_numpy[*]} (its messages are above)"
   [ -n "$ros" ] || "$venv/bin/python" ros_wheels.py
   printf '%s' "$state" >"$venv/takt-state"
 fi
