@@ -28,6 +28,8 @@ LEAST_SHARE = 0.85
 """The share of an execution time that must come out: `takt run` leaves a tenth unused, at most
 0.1 ms, for what the trace counts beside the work (libtakt/workload/src/work.cpp)."""
 MOST_SHARE = 1.1
+TIME = "execution time: "
+"""How lines on execution times begin."""
 SLACK = 1_000_000
 """Interrupts, and what a hypervisor steals, count as a thread's processor time."""
 
@@ -69,6 +71,11 @@ def differences(original: Json, found: Json, ran: Json) -> list[str]:
     return lines
 
 
+def are_times_alone(lines: list[str]) -> bool:
+    """Whether there are differences, and all of them are of execution times."""
+    return bool(lines) and all(line.startswith(TIME) for line in lines)
+
+
 def execution_times(name: str, before: Json, after: Json, longest: int) -> list[str]:
     """`longest`: what the callback's own thread clock said of its longest instance, which may be
     longer than modelled.
@@ -78,9 +85,9 @@ def execution_times(name: str, before: Json, after: Json, longest: int) -> list[
     excess = max(0, longest - modelled[0])
     lines = []
     if observed[0] < LEAST_SHARE * modelled[0]:
-        lines.append(f"execution time: {name}: {modelled[0]} became {observed[0]}")
+        lines.append(f"{TIME}{name}: {modelled[0]} became {observed[0]}")
     lines += [
-        f"execution time: {name}: {n + 1} instances, {most} became {least}"
+        f"{TIME}{name}: {n + 1} instances, {most} became {least}"
         for n, (most, least) in enumerate(zip(modelled, observed, strict=False))
         if least > MOST_SHARE * most + (n + 1) * (SLACK + excess)
     ]

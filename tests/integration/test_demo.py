@@ -426,7 +426,7 @@ def family(process: int) -> set[int]:
 @pytest.mark.parametrize("programs", ["takt-workload", "takt-manager"])
 def test_nothing_outlives_a_demo_that_is_killed(tmp_path: Path, programs: str) -> None:
     """While it records, and while processes compute beside the robot."""
-    command = [*TAKT, "demo", "--duration", "1" if programs == "takt-manager" else "60"]
+    command = [*TAKT, "demo", "--duration", "4" if programs == "takt-manager" else "60"]
     with subprocess.Popen([*command, "-o", str(tmp_path / "out")]) as demo:
 
         def begun() -> bool:

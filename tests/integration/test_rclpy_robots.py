@@ -580,11 +580,19 @@ def test_a_nested_spin_waits_for_what_runs_on_its_own_thread(node: Node) -> None
     """Another thread that spins at the same time keeps it from nothing."""
     group = ReentrantCallbackGroup()
     order: list[str] = []
+    is_held = threading.Event()
+    has_begun = threading.Event()
     both = threading.Event()
     ended = threading.Event()
 
+    def hold() -> None:
+        holding.cancel()
+        is_held.set()
+        has_begun.wait(LONG)
+
     def outer() -> None:
         first.cancel()
+        assert is_held.wait(LONG)
         inner.reset()
         executor.spin_once()
         order.append("outer goes on")
@@ -593,6 +601,7 @@ def test_a_nested_spin_waits_for_what_runs_on_its_own_thread(node: Node) -> None
     def work() -> None:
         inner.cancel()
         second.reset()
+        has_begun.set()
         both.wait(LONG)
         order.append("inner ends")
 
@@ -606,6 +615,8 @@ def test_a_nested_spin_waits_for_what_runs_on_its_own_thread(node: Node) -> None
     inner.cancel()
     second.cancel()
     executor = EventsExecutor(num_threads=2)
+    # The other thread is held until the inner one has begun, which is then on the outer one's thread.
+    holding = node.create_timer(0.01, hold, callback_group=group)
     first = node.create_timer(0.01, outer, callback_group=group)
     executor.add_node(node)
     with Spinning(executor):

@@ -30,15 +30,23 @@ NAMED = (
     "fusion",
 )
 SEEDS = int(os.environ.get("TAKT_ROUND_TRIPS", "5"))
+TRIES = 3
+"""What a busy machine adds to an execution time it adds now and then; what Takt measures wrongly is
+wrong in each recording.
+"""
 FEATURES = ("jitter=0", "burst=0", "second_sender=50", "join=50", "sampling=10")
 """A run is one of the strictly periodic ones that a model allows, so models have no jitter; the
 rest makes it likely that a few models have everything."""
 
 
 def check(model: Path, folder: Path, seconds: float | None = None) -> None:
-    ran, found = round_trips.record(model, folder, seconds)
     document = json.loads(model.read_text())
-    differences = round_trips.differences(document, found, ran)
+    for attempt in range(TRIES):
+        (recorded := folder / str(attempt)).mkdir()
+        ran, found = round_trips.record(model, recorded, seconds)
+        differences = round_trips.differences(document, found, ran)
+        if not round_trips.are_times_alone(differences):
+            break
     assert not differences, "\n".join(differences)
     # Executors without a process have one each, and a node on two of them is two nodes of one name.
     twins = found["provenance"]["alike_nodes"]
