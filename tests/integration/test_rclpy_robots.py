@@ -615,7 +615,7 @@ def test_a_nested_spin_waits_for_what_runs_on_its_own_thread(node: Node) -> None
     inner.cancel()
     second.cancel()
     executor = EventsExecutor(num_threads=2)
-    # The other thread is held until the inner one has begun, which is then on the outer one's thread.
+    # The other thread is held until the inner one has begun: it has the outer one's thread.
     holding = node.create_timer(0.01, hold, callback_group=group)
     first = node.create_timer(0.01, outer, callback_group=group)
     executor.add_node(node)

@@ -91,8 +91,8 @@ def counts_that_differ(name: str, folder: Path) -> dict[str, float]:
     )
     ran = simulated(folder / "model.json", LONG * time)
     joined = {join["callback"]: len(join["inputs"]) for join in model["joins"]}
-    # `observed` counts each input of a set. At either end of the recording an instance may be on one
-    # side of it and its cause on the other; timers begin at different times.
+    # `observed` counts each input of a set. At either end of the recording an instance may be on
+    # one side of it and its cause on the other; timers begin at different times.
     more = {
         callback: ran[callback] / LONG - times["count"] / joined.get(callback, 1)
         for callback, times in observed.items()

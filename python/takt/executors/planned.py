@@ -24,7 +24,6 @@ from rclpy.task import Future, Task
 
 # After rclpy, whose libraries it shares.
 import takt_executors
-from takt.executors.coroutines import Rest
 from takt.executors.entry import Entry, entities, scheduled_entity, snapshot
 from takt.executors.helpers import Helpers
 from takt.executors.kinds import Entity, Json
@@ -314,8 +313,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
             if coroutine is None:
                 self._leave(group, entity)
         if coroutine is not None:
-            task = Task(self._finish, (coroutine, group, entity), executor=self)
-            self._running.suspend(task, coroutine)
+            self._running.go_on(coroutine, functools.partial(self._leave, group, entity))
         self._running.poll()
         return call is not None
 
@@ -413,12 +411,6 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         finally:
             if found is not None:
                 entry.looked(found)
-
-    async def _finish(self, coroutine: Any, group: Any, entity: Entity) -> None:
-        try:
-            await Rest(coroutine)
-        finally:
-            self._leave(group, entity)
 
     def _refresh(self) -> None:
         """Schedules the entities that the nodes have now, if they may have changed."""

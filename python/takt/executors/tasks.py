@@ -13,7 +13,6 @@ from rclpy.task import Future, Task
 
 # After rclpy, whose libraries it shares.
 import takt_executors
-from takt.executors.coroutines import awaited_future
 
 Work = Callable[[], None]
 
@@ -29,7 +28,7 @@ class Tasks:
     def __init__(self, executor: Any) -> None:
         self._executor = weakref.ref(executor)
         self._due: deque[Work] = deque()
-        self._polled: list[Task] = []
+        self._polled: list[Work] = []
         self._awaited: weakref.WeakKeyDictionary[Future, list[Work]] = weakref.WeakKeyDictionary()
         """What is to be done when futures are, which are asked once to tell of it."""
         self._lock = threading.Lock()
@@ -50,14 +49,11 @@ class Tasks:
         """The task takes its first step, or its next."""
         self.run(functools.partial(self._step, task))
 
-    def suspend(self, task: Task, coroutine: Any) -> None:
-        """The task, which has come to where its coroutine waits, goes on when it can."""
-        future = awaited_future(coroutine)
-        # Another executor may never run what would tell of its futures.
-        if future is None or future._executor() not in (None, self._executor()):
-            self._polled.append(task)
-        else:
-            self.when_done(future, functools.partial(self.begin, task))
+    def go_on(self, coroutine: Any, ended: Work) -> None:
+        """A coroutine that has come to where it waits takes its other steps when it can, and then
+        `ended` is done.
+        """
+        self._suspend(coroutine, functools.partial(self._continue, coroutine, ended))
 
     def when_done(self, future: Future, work: Work) -> None:
         with self._lock:
@@ -72,8 +68,8 @@ class Tasks:
         """Tasks that wait for something else than futures look for it."""
         if self._polled:
             polled, self._polled = self._polled, []
-            for task in polled:
-                self.begin(task)
+            for step in polled:
+                self.run(step)
 
     def _is_done(self, future: Future) -> None:
         with self._lock:
@@ -94,8 +90,45 @@ class Tasks:
         task()
         executor.note_step()
         if not task.done() and not task.cancelled():
-            self.suspend(task, task._handler)
+            self._suspend(task._handler, functools.partial(self._step, task))
             return
         self.poll()
         if task.done() and (failure := task.exception()) is not None:
             raise failure
+
+    def _continue(self, coroutine: Any, ended: Work) -> None:
+        executor = self._executor()
+        if executor is None:
+            return
+        executor.note_run()
+        waits = False
+        try:
+            coroutine.send(None)
+            waits = True
+        except StopIteration:
+            pass
+        finally:
+            executor.note_step()
+            if waits:
+                self.go_on(coroutine, ended)
+            else:
+                ended()
+                self.poll()
+
+    def _suspend(self, coroutine: Any, step: Work) -> None:
+        """The step is taken when what the coroutine awaits is there."""
+        future = awaited_future(coroutine)
+        # Another executor may never run what would tell of its futures.
+        if future is None or future._executor() not in (None, self._executor()):
+            self._polled.append(step)
+        else:
+            self.when_done(future, functools.partial(self.run, step))
+
+
+def awaited_future(coroutine: Any) -> Future | None:
+    """The future that a suspended coroutine awaits; None: it waits for something else."""
+    while (inner := getattr(coroutine, "cr_await", None)) is not None:
+        coroutine = inner
+    frame = getattr(coroutine, "gi_frame", None)
+    owner = frame.f_locals.get("self") if frame is not None else None
+    return owner if isinstance(owner, Future) else None
