@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "control_socket.hpp"
+#include "decision_inputs.hpp"
 #include "decision_log.hpp"
 #include "estimators.hpp"
 #include "own_budget.hpp"
 #include "settings.hpp"
 #include "status.hpp"
-#include "surroundings.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/linux/guard.hpp"
 #include "takt/live/monitor.hpp"

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "takt/base/int128.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::simulation {
@@ -35,9 +36,8 @@ class Random {
 
   /// A uniform number as a duration in [0, longest].
   [[nodiscard]] static Duration scale(std::uint64_t number, Duration longest) {
-    __extension__ using Wide = unsigned __int128;
     const auto values = static_cast<std::uint64_t>(longest.count()) + 1;
-    return Duration(static_cast<std::int64_t>(static_cast<Wide>(number) * values >> 64U));
+    return Duration(static_cast<std::int64_t>(UInt128{number} * values >> 64U));
   }
 
  private:

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "takt/base/int128.hpp"
+
 namespace takt::simulation {
 
 using model::ReservationSupply;
@@ -26,8 +28,7 @@ void ConstantBandwidthServer::wake(Instant now) {
       deadline_ = now + reservation_.deadline;
       budget_ = reservation_.budget;
     } else {
-      __extension__ using Wide = __int128;
-      const Wide share = Wide{(deadline_ - now).count()} * reservation_.budget.count();
+      const Int128 share = Int128{(deadline_ - now).count()} * reservation_.budget.count();
       budget_ = Duration(static_cast<std::int64_t>(share / reservation_.deadline.count()));
     }
   }
@@ -39,9 +40,8 @@ void ConstantBandwidthServer::replenish() {
 }
 
 bool ConstantBandwidthServer::overflows(Instant now) const {
-  __extension__ using Wide = __int128;
-  return Wide{budget_.count()} * reservation_.deadline.count() >
-         Wide{(deadline_ - now).count()} * reservation_.budget.count();
+  return Int128{budget_.count()} * reservation_.deadline.count() >
+         Int128{(deadline_ - now).count()} * reservation_.budget.count();
 }
 
 namespace {

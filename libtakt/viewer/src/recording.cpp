@@ -50,19 +50,19 @@ Recording::Recording(const model::Model& model, const Storage& storage, Keep kee
       chain_whole_until_(model.chains.size(), Instant::max()) {}
 
 void Recording::on_instance(const Database& database, const CallbackInstance& instance) {
-  filling_([&] { keep(database, instance); });
+  writer_([&] { keep(database, instance); });
 }
 
 void Recording::on_publication(const Database& /*database*/, const Publication& publication) {
-  filling_([&] { keep(publication); });
+  writer_([&] { keep(publication); });
 }
 
 void Recording::on_take(const Database& database, const execution::Take& take) {
-  filling_([&] { keep(database, take); });
+  writer_([&] { keep(database, take); });
 }
 
 void Recording::add(const flow::ChainInstance& instance) {
-  filling_([&] { keep(instance); });
+  writer_([&] { keep(instance); });
 }
 
 void Recording::keep(const Database& database, const CallbackInstance& instance) {
@@ -174,7 +174,7 @@ void Recording::keep(const Database& database, const execution::Take& take) {
 }
 
 Result<void> Recording::finish() {
-  filling_([&] {
+  writer_([&] {
     for (const auto& [what, open] : open_) takes_.push_back(open);
     open_.clear();
   });

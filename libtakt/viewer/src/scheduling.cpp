@@ -28,7 +28,7 @@ std::uint32_t Scheduling::host_of(const events::Event& event) const {
 }
 
 void Scheduling::add(const events::Batch& batch) {
-  filling_([&] {
+  writer_([&] {
     for (const events::Event& event : batch.events) {
       on(event, batch);
     }
@@ -170,7 +170,7 @@ void Scheduling::occupy(std::uint32_t processor, Instant end) {
 }
 
 Result<void> Scheduling::finish(Instant last) {
-  filling_([&] {
+  writer_([&] {
     for (std::uint32_t processor = 0; processor < cpus_.size(); ++processor) {
       occupy(processor, last);
     }

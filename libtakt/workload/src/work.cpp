@@ -19,23 +19,23 @@ constexpr Duration first_sending = std::chrono::microseconds(500);
 }  // namespace
 
 Work::Work(const Burner& burner, std::span<const Duration> execution_time,
-           std::optional<JoinQueue> join, std::vector<Send> sends, Diary* diary,
+           std::optional<JoinQueue> join, std::vector<Send> sends, MessageLog* log,
            model::CallbackIndex callback)
     : burner_(burner),
       costs_(execution_time),
       join_(std::move(join)),
       sends_(std::move(sends)),
-      diary_(diary),
+      log_(log),
       callback_(callback) {}
 
 bool Work::activates(const Activation& activation) {
   if (!join_) return true;
   const auto set = join_->arrive(activation);
-  if (diary_ != nullptr && activation.message) {
+  if (log_ != nullptr && activation.message) {
     if (set) {
-      diary_->complete(callback_, *activation.message, *set);
+      log_->complete(callback_, *activation.message, *set);
     } else {
-      diary_->keep(callback_, *activation.message);
+      log_->keep(callback_, *activation.message);
     }
   }
   return set.has_value();
@@ -43,8 +43,8 @@ bool Work::activates(const Activation& activation) {
 
 void Work::run(const Activation& activation, const Send& answer) {
   const Duration start = linux_os::thread_cpu_time();
-  std::optional<Diary::Entry> entry;
-  if (diary_ != nullptr) entry = diary_->begin(callback_, activation);
+  std::optional<MessageLog::Entry> entry;
+  if (log_ != nullptr) entry = log_->begin(callback_, activation);
   const auto [cost, suspended, longest_sending] = next();
   const Duration wanted = cost * percent_.load() / 100;
   const Duration end = start + wanted - std::min(margin, wanted / 10);
@@ -60,7 +60,7 @@ void Work::run(const Activation& activation, const Send& answer) {
   if (answer) carry_out(answer);
   const Duration sending = linux_os::thread_cpu_time() - before_sending;
   burner_.burn_until(end);
-  if (entry) diary_->end(std::move(*entry));
+  if (entry) log_->end(std::move(*entry));
 
   const Duration taken = linux_os::thread_cpu_time() - start;
   const std::scoped_lock lock(mutex_);

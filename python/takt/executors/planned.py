@@ -41,13 +41,13 @@ PATIENCE = 5.0
 class Wake:
     """Replaces the guard condition that rclpy triggers whenever something has changed."""
 
-    def __init__(self, housekeeping: takt_executors.Trigger) -> None:
+    def __init__(self, maintenance: takt_executors.Trigger) -> None:
         self.changed = True
-        self._housekeeping = housekeeping
+        self._maintenance = maintenance
 
     def trigger(self) -> None:
         self.changed = True
-        self._housekeeping.trigger()
+        self._maintenance.trigger()
 
     def destroy(self) -> None:
         """Nothing is to be destroyed."""
@@ -107,19 +107,19 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         self._here = _Here()
         myself = weakref.ref(self)
 
-        def housekeeping(*_: object) -> None:
+        def maintenance(*_: object) -> None:
             if (executor := myself()) is not None:
-                executor._keep_house()
+                executor._maintain()
 
-        self._housekeeping = takt_executors.Trigger(housekeeping, merges=True)
+        self._maintenance = takt_executors.Trigger(maintenance, merges=True)
         self._running = Tasks(self)
         self._helpers = Helpers(threads) if threads > 1 else None
         # rclpy triggers its guard condition whenever something has changed.
         self._guard.destroy()
-        self._guard = self._wake = Wake(self._housekeeping)
+        self._guard = self._wake = Wake(self._maintenance)
         self._context.on_shutdown(self._stop)
         self._watcher = Watcher(
-            self._context, self._sigint_gc, self._core.cancel, self._housekeeping.trigger
+            self._context, self._sigint_gc, self._core.cancel, self._maintenance.trigger
         )
         self._refresh()
         # Before it spins, the program may take its time to make nodes.
@@ -275,7 +275,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         """A task has taken a step."""
         self._watcher.look_at_timers()
 
-    def _keep_house(self) -> None:
+    def _maintain(self) -> None:
         if self._is_shutdown or not self._context.ok():
             self._stop()
             return
@@ -457,7 +457,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         groups: dict[int, int] = {}
         own = {"node": "", "kind": "waitable"}
         scheduled = [
-            scheduled_entity(self._housekeeping, own, 0),
+            scheduled_entity(self._maintenance, own, 0),
             scheduled_entity(self._running.executable, own, None),
         ]
         schedule = []

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "executor_entities.hpp"
 #include "ordering.hpp"
 #include "planned.hpp"
-#include "roster.hpp"
 #include "takt/executor/announcement.hpp"
 #include "takt/executor/events_executor.hpp"
 #include "takt/model/names.hpp"
@@ -258,18 +258,18 @@ void Executor::refresh() {
     const std::scoped_lock lock(waking_);
     nodes = nodes_;
   }
-  Roster roster = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
+  ExecutorEntities listed = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
   std::vector<std::string> missing;
   scheduling::PolicyDescription policy;
   if (planned_) {
-    policy = follow(*planned_, roster, missing);
+    policy = follow(*planned_, listed, missing);
   } else {
     const std::scoped_lock lock(ordering_changes_);
-    policy = describe(*ordering_, roster.callbacks);
+    policy = describe(*ordering_, listed.callbacks);
   }
-  value_or_throw(core_->replace(roster.executables, scheduling::make_policy(policy, capacity),
-                                policy.callbacks.size(), roster.groups));
-  adapters_->keep_only(roster);
+  value_or_throw(core_->replace(listed.executables, scheduling::make_policy(policy, capacity),
+                                policy.callbacks.size(), listed.groups));
+  adapters_->keep_only(listed);
   if (!planned_) return;
   const std::scoped_lock lock(waking_);
   missing_ = std::move(missing);

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "executor_entities.hpp"
 #include "planned.hpp"
-#include "roster.hpp"
 #include "takt/plan/plan.hpp"
 
 namespace takt::rclcpp {

@@ -24,9 +24,9 @@ model::CallbackKind kind(scheduling::Category category) {
 
 }  // namespace
 
-std::vector<plan::Entity> addresses(const Roster& roster) {
+std::vector<plan::Entity> addresses(const ExecutorEntities& listed) {
   std::vector<plan::Entity> entities;
-  for (const Callback& callback : roster.callbacks) {
+  for (const Callback& callback : listed.callbacks) {
     entities.push_back({.node = callback.node,
                         .kind = kind(callback.category),
                         .topic = callback.topic,
@@ -35,17 +35,17 @@ std::vector<plan::Entity> addresses(const Roster& roster) {
   return entities;
 }
 
-scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, Roster& roster,
+scheduling::PolicyDescription follow(const plan::ExecutorPlan& planned, ExecutorEntities& listed,
                                      std::vector<std::string>& missing) {
-  plan::Assignment assignment = plan::assign(planned, addresses(roster));
+  plan::Assignment assignment = plan::assign(planned, addresses(listed));
   const auto renumber = [&](scheduling::LocalIndex& callback) {
     callback = assignment.callbacks[callback.value()];
   };
-  for (executor::ScheduledExecutable& scheduled : roster.executables) renumber(scheduled.callback);
-  for (auto& group : roster.groups.exclusive) {
+  for (executor::ScheduledExecutable& scheduled : listed.executables) renumber(scheduled.callback);
+  for (auto& group : listed.groups.exclusive) {
     for (scheduling::LocalIndex& callback : group) renumber(callback);
   }
-  for (scheduling::LocalIndex& callback : roster.groups.reentrant) renumber(callback);
+  for (scheduling::LocalIndex& callback : listed.groups.reentrant) renumber(callback);
   missing = std::move(assignment.missing);
   return std::move(assignment.policy);
 }

@@ -73,8 +73,8 @@ Result<std::unique_ptr<Executable>> as_executable(Result<std::unique_ptr<Entity>
 
 }  // namespace
 
-Entities::Entities(const model::Model& model, const WorkloadPlan& plan, Diary* diary)
-    : model_(model), plan_(plan), diary_(diary) {}
+Entities::Entities(const model::Model& model, const WorkloadPlan& plan, MessageLog* log)
+    : model_(model), plan_(plan), log_(log) {}
 
 Result<void> Entities::init() {
   auto context = executor::Context::create();
@@ -173,7 +173,7 @@ Result<std::optional<PeriodicActivity>> Entities::make_outside(const WorkloadCal
   if (!send) return tl::unexpected(send.error());
   activity.release = [this, send = std::move(*send)] {
     const SentMessage sent = send();
-    if (diary_ != nullptr) diary_->send_from_outside(sent);
+    if (log_ != nullptr) log_->send_from_outside(sent);
   };
   return activity;
 }
@@ -201,7 +201,7 @@ Result<Work*> Entities::make_work(const WorkloadCallback& planned) {
   if (planned.join) join.emplace(model_.joins[*planned.join]);
   std::unique_ptr<Work>& work = works_[planned.callback];
   work = std::make_unique<Work>(burner_, model_[planned.callback].execution_time, std::move(join),
-                                std::move(sends), diary_, planned.callback);
+                                std::move(sends), log_, planned.callback);
   if (const auto& suspension = model_[planned.callback].suspension) work->suspends(*suspension);
   return work.get();
 }

@@ -24,7 +24,7 @@
 #include "takt/executor/waitable.hpp"
 #include "takt/workload/activation.hpp"
 #include "takt/workload/burner.hpp"
-#include "takt/workload/diary.hpp"
+#include "takt/workload/message_log.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/work.hpp"
 
@@ -40,9 +40,9 @@ struct PeriodicActivity {
 /// The ROS 2 entities of one process of a running model, with callbacks that do the modelled work.
 class Entities {
  public:
-  /// All arguments must outlive this object. `diary`, unless it is null, records what nodes handle
+  /// All arguments must outlive this object. `log`, unless it is null, records what nodes handle
   /// and send.
-  Entities(const model::Model& model, const WorkloadPlan& plan, Diary* diary);
+  Entities(const model::Model& model, const WorkloadPlan& plan, MessageLog* log);
   Entities(const Entities&) = delete;
   Entities& operator=(const Entities&) = delete;
 
@@ -135,12 +135,12 @@ class Entities {
   static void run(Work& work, const Activation& activation, const Work::Send& answer = {});
   /// The name of a callback in traces.
   [[nodiscard]] const std::string& trace_name(model::CallbackIndex index) const;
-  /// The activation by a packet that came on a topic or service, whose name must outlive the diary.
+  /// The activation by a packet that came on a topic or service, whose name must outlive the log.
   [[nodiscard]] Activation activation_by(const std::string& topic, const Packet& packet) const;
 
   const model::Model& model_;
   const WorkloadPlan& plan_;
-  Diary* diary_;
+  MessageLog* log_;
   Burner burner_;
   std::shared_ptr<executor::Context> context_;
   std::map<std::string, NodePointer> nodes_;

@@ -155,7 +155,7 @@ Result<bool> scale(Process& process, std::string_view what) {
   return process.scale(callback.substr(1), percent);
 }
 
-Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
+Result<void> obey(Commands& commands, Process& process, const MessageLog& message_log) {
   constexpr int poll_milliseconds = 20;
   bool connected = false;
   while (true) {
@@ -181,7 +181,7 @@ Result<void> obey(Commands& commands, Process& process, const Diary& diary) {
       if (Result<void> stopped = process.stop(); !stopped) return stopped;
       say({{"event", "stopped"}});
     } else if (command == "log") {
-      say({{"event", "log"}, {"entries", diary.to_json()}});
+      say({{"event", "log"}, {"entries", message_log.to_json()}});
     } else if (command == "quit") {
       process.quit();
       return process.failure();
@@ -196,10 +196,10 @@ Result<void> run(const model::Model& model, const WorkloadPlan& plan, const std:
   const WorkloadProcess* planned = plan.process(name);
   if (planned == nullptr) return error("model {} has no process \"{}\"", model.name, name);
   Commands commands;
-  Diary diary(model);
-  auto process = Process::create(model, plan, *planned, log ? &diary : nullptr, priority);
+  MessageLog message_log(model);
+  auto process = Process::create(model, plan, *planned, log ? &message_log : nullptr, priority);
   if (!process) return tl::unexpected(process.error());
-  return obey(commands, **process, diary);
+  return obey(commands, **process, message_log);
 }
 
 constexpr const char* usage =

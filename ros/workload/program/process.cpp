@@ -94,9 +94,9 @@ ThreadSetup thread_setup(const model::Executor& executor, std::optional<int> pri
 
 class Process::Implementation {
  public:
-  Implementation(const model::Model& model, const WorkloadPlan& plan, Diary* diary,
+  Implementation(const model::Model& model, const WorkloadPlan& plan, MessageLog* log,
                  std::optional<int> priority)
-      : model_(model), priority_(priority), entities_(model, plan, diary) {}
+      : model_(model), priority_(priority), entities_(model, plan, log) {}
 
   ~Implementation() { quit(); }
 
@@ -290,9 +290,9 @@ Process::~Process() = default;
 
 Result<std::unique_ptr<Process>> Process::create(const model::Model& model,
                                                  const WorkloadPlan& plan,
-                                                 const WorkloadProcess& process, Diary* diary,
+                                                 const WorkloadProcess& process, MessageLog* log,
                                                  std::optional<int> priority) {
-  auto implementation = std::make_unique<Implementation>(model, plan, diary, priority);
+  auto implementation = std::make_unique<Implementation>(model, plan, log, priority);
   if (const Result<void> created = implementation->create(process); !created) {
     return tl::unexpected(created.error());
   }

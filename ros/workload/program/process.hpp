@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "takt/model/model.hpp"
-#include "takt/workload/diary.hpp"
+#include "takt/workload/message_log.hpp"
 #include "takt/workload/plan.hpp"
 #include "takt/workload/work.hpp"
 
@@ -30,13 +30,13 @@ class Process {
   };
 
   /// Makes all entities and threads of `process`; nothing runs yet. All arguments must outlive it.
-  /// `diary`, unless it is null, records what its nodes handle and send. `priority`: that of
+  /// `log`, unless it is null, records what its nodes handle and send. `priority`: that of
   /// executors without a reservation, under SCHED_FIFO; threads that deliver messages and release
   /// timers are above it. None: all are scheduled as the calling thread.
   [[nodiscard]] static Result<std::unique_ptr<Process>> create(const model::Model& model,
                                                                const WorkloadPlan& plan,
                                                                const WorkloadProcess& process,
-                                                               Diary* diary,
+                                                               MessageLog* log,
                                                                std::optional<int> priority);
 
   /// Quits.

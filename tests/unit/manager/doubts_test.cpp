@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "surroundings.hpp"
+#include "decision_inputs.hpp"
 
 namespace takt::manager {
 namespace {

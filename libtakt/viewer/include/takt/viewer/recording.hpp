@@ -95,7 +95,7 @@ class Recording final : public execution::Observer {
   /// An instance of a chain of the model was measured (flow::ChainListener).
   void add(const flow::ChainInstance& instance);
   /// Error: the disk was full, or failed; what happened since is not kept.
-  [[nodiscard]] const Result<void>& filled() const { return filling_.result(); }
+  [[nodiscard]] const Result<void>& filled() const { return writer_.result(); }
   /// To be called after the last event. Error: as that of filled().
   [[nodiscard]] Result<void> finish();
 
@@ -173,7 +173,7 @@ class Recording final : public execution::Observer {
   flow::Matcher matcher_;
   execution::ExecutorFinder executors_;
   flow::MessageTimes message_times_;
-  Filling filling_;
+  StorageWriter writer_;
   std::size_t most_;
   Keep keep_;
   Array<Run> runs_;

@@ -40,7 +40,7 @@ class Scheduling {
   /// The scheduler's events of a batch.
   void add(const events::Batch& batch);
   /// Error: the disk was full, or failed; what happened since is not kept.
-  [[nodiscard]] const Result<void>& filled() const { return filling_.result(); }
+  [[nodiscard]] const Result<void>& filled() const { return writer_.result(); }
   /// To be called after the last event, with its time: sorts what was found. Error: as that of
   /// filled().
   [[nodiscard]] Result<void> finish(Instant last);
@@ -97,7 +97,7 @@ class Scheduling {
   [[nodiscard]] std::uint32_t host_of(const events::Event& event) const;
 
   const events::Threads& threads_;
-  Filling filling_;
+  StorageWriter writer_;
   std::size_t most_;
   bool recorded_ = false;
   std::uint64_t left_out_ = 0;

@@ -28,7 +28,7 @@ auto until_full(Work work) -> decltype(work()) {
 }
 
 /// Fills a storage step by step, until that fails for the first time.
-class Filling {
+class StorageWriter {
  public:
   template <typename Step>
   void operator()(Step step) {

@@ -12,8 +12,8 @@
 #include "takt/workload/activation.hpp"
 #include "takt/workload/burner.hpp"
 #include "takt/workload/cost_sequence.hpp"
-#include "takt/workload/diary.hpp"
 #include "takt/workload/join_queue.hpp"
+#include "takt/workload/message_log.hpp"
 
 namespace takt::workload {
 
@@ -34,9 +34,9 @@ class Work {
   /// Sends something, if what activated the instance asks for it. The message, if it is one.
   using Send = std::function<std::optional<SentMessage>(const Activation&)>;
 
-  /// `diary`, unless it is null, records the instances as those of `callback`.
+  /// `log`, unless it is null, records the instances as those of `callback`.
   Work(const Burner& burner, std::span<const Duration> execution_time,
-       std::optional<JoinQueue> join, std::vector<Send> sends, Diary* diary = nullptr,
+       std::optional<JoinQueue> join, std::vector<Send> sends, MessageLog* log = nullptr,
        model::CallbackIndex callback = {});
 
   /// Instances suspend themselves, too: they sleep in equal parts, spread over their work. Call it
@@ -75,7 +75,7 @@ class Work {
   std::int64_t times_suspended_ = 0;
   std::optional<JoinQueue> join_;
   std::vector<Send> sends_;
-  Diary* diary_;
+  MessageLog* log_;
   model::CallbackIndex callback_;
   /// The longest processor time that sending has taken.
   std::optional<Duration> longest_sending_;

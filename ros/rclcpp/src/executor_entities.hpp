@@ -14,7 +14,7 @@
 namespace takt::rclcpp {
 
 /// All that an executor runs at present.
-struct Roster {
+struct ExecutorEntities {
   /// By scheduling::LocalIndex.
   std::vector<Callback> callbacks;
   std::vector<executor::ScheduledExecutable> executables;
@@ -28,11 +28,11 @@ class Adapters {
 
   /// Lists what the groups have now, and makes executables for what is new. `nodes`: those that may
   /// own the groups.
-  [[nodiscard]] Roster list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
-                            const Nodes& nodes, ::rclcpp::Context& context);
+  [[nodiscard]] ExecutorEntities list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
+                                      const Nodes& nodes, ::rclcpp::Context& context);
 
-  /// Forgets the executables that are not in `roster`. Nothing may run them any more.
-  void keep_only(const Roster& roster);
+  /// Forgets the executables that are not in `listed`. Nothing may run them any more.
+  void keep_only(const ExecutorEntities& listed);
 
  private:
   class Listing;

@@ -15,7 +15,7 @@ namespace takt::workload {
 /// Records what the nodes of a process know of each message that they handled and sent. This is the
 /// truth, with which the interpretation of a trace is compared. All functions may be called by any
 /// thread.
-class Diary {
+class MessageLog {
  public:
   /// A message that an instance had when it began, beside the message that activated it.
   struct Used {
@@ -35,7 +35,7 @@ class Diary {
   };
 
   /// `model` must outlive it.
-  explicit Diary(const model::Model& model);
+  explicit MessageLog(const model::Model& model);
 
   /// A message completed the set of a join: the instance that handles the message will have this
   /// set.

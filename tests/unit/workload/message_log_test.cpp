@@ -1,4 +1,4 @@
-#include "takt/workload/diary.hpp"
+#include "takt/workload/message_log.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,25 +32,25 @@ model::Model three_callbacks() {
   return model;
 }
 
-class DiaryTest : public testing::Test {
+class MessageLogTest : public testing::Test {
  protected:
   static Activation message(std::string_view topic, std::uint32_t source, std::uint64_t sequence) {
     return {CallbackIndex(source), MessageId{topic, source, sequence}};
   }
   void run(CallbackIndex callback, const Activation& activation) {
-    diary_.end(diary_.begin(callback, activation));
+    log_.end(log_.begin(callback, activation));
   }
-  json entries() { return diary_.to_json(); }
+  json entries() { return log_.to_json(); }
 
   model::Model model_ = three_callbacks();
-  Diary diary_{model_};
+  MessageLog log_{model_};
 };
 
-TEST_F(DiaryTest, ATimerUsesTheNewestThatWasStoredWhenItBegan) {
-  auto before = diary_.begin(timer, {});
+TEST_F(MessageLogTest, ATimerUsesTheNewestThatWasStoredWhenItBegan) {
+  auto before = log_.begin(timer, {});
   run(stored, message("/in", 2, 7));
   run(stored, message("/in", 2, 8));
-  diary_.end(std::move(before));
+  log_.end(std::move(before));
   run(timer, {});
   const json found = entries();
   ASSERT_EQ(found.size(), 4U);
@@ -61,7 +61,7 @@ TEST_F(DiaryTest, ATimerUsesTheNewestThatWasStoredWhenItBegan) {
             json::parse(R"([{"callback": "stored", "message": ["/in", "joined", 8]}])"));
 }
 
-TEST_F(DiaryTest, AnInstanceOfAJoinUsesTheSetThatItsMessageCompleted) {
+TEST_F(MessageLogTest, AnInstanceOfAJoinUsesTheSetThatItsMessageCompleted) {
   const Burner burner;
   const std::vector<Duration> curve = {std::chrono::microseconds(10)};
   const model::Join join{.callback = joined,
@@ -69,7 +69,7 @@ TEST_F(DiaryTest, AnInstanceOfAJoinUsesTheSetThatItsMessageCompleted) {
                          .inputs = {timer, stored},
                          .unknown = {}};
   const SentMessage out{{"/out", 2, 1}, Instant(Duration(5)), Instant(Duration(6))};
-  Work work(burner, curve, JoinQueue(join), {[&](const Activation&) { return out; }}, &diary_,
+  Work work(burner, curve, JoinQueue(join), {[&](const Activation&) { return out; }}, &log_,
             joined);
   EXPECT_FALSE(work.activates(message("/a", 0, 1)));
   EXPECT_TRUE(work.activates(message("/b", 1, 1)));
@@ -87,8 +87,8 @@ TEST_F(DiaryTest, AnInstanceOfAJoinUsesTheSetThatItsMessageCompleted) {
   EXPECT_LE(found[2]["begin"], found[2]["end"]);
 }
 
-TEST_F(DiaryTest, WhatComesFromOutsideHasNoCallback) {
-  diary_.send_from_outside({{"/in", MessageId::outside, 3}, Instant(), Instant(Duration(4))});
+TEST_F(MessageLogTest, WhatComesFromOutsideHasNoCallback) {
+  log_.send_from_outside({{"/in", MessageId::outside, 3}, Instant(), Instant(Duration(4))});
   const json found = entries();
   EXPECT_EQ(found[0]["callback"], nullptr);
   EXPECT_EQ(found[0]["sent"][0]["message"], json::parse(R"(["/in", null, 3])"));

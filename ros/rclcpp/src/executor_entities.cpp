@@ -1,4 +1,4 @@
-#include "roster.hpp"
+#include "executor_entities.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace takt::rclcpp {
 
 using scheduling::LocalIndex;
 
-/// A roster in the making.
+/// Makes that list.
 class Adapters::Listing {
  public:
   Listing(Adapters& adapters, ::rclcpp::Context& context)
@@ -21,7 +21,7 @@ class Adapters::Listing {
 
   void add_group(const ::rclcpp::CallbackGroup& group, const std::string& node) {
     node_ = node;
-    const std::size_t first = roster_.callbacks.size();
+    const std::size_t first = listed_.callbacks.size();
     group.collect_all_ptrs(
         [this](const auto& subscription) { add_subscription(subscription); },
         [this](const auto& service) {
@@ -33,16 +33,16 @@ class Adapters::Listing {
         [this](const auto& timer) { add_timer(timer); },
         [this](const auto& waitable) { add_waitable(waitable); });
     std::vector<LocalIndex> members;
-    for (std::size_t i = first; i < roster_.callbacks.size(); ++i) members.emplace_back(i);
+    for (std::size_t i = first; i < listed_.callbacks.size(); ++i) members.emplace_back(i);
     if (group.type() == ::rclcpp::CallbackGroupType::MutuallyExclusive) {
-      roster_.groups.exclusive.push_back(std::move(members));
+      listed_.groups.exclusive.push_back(std::move(members));
     } else {
-      roster_.groups.reentrant.insert(roster_.groups.reentrant.end(), members.begin(),
+      listed_.groups.reentrant.insert(listed_.groups.reentrant.end(), members.begin(),
                                       members.end());
     }
   }
 
-  [[nodiscard]] Roster take() { return std::move(roster_); }
+  [[nodiscard]] ExecutorEntities take() { return std::move(listed_); }
 
  private:
   /// The executable of an entity: the one that it has, or a new one.
@@ -56,17 +56,17 @@ class Adapters::Listing {
   template <typename T>
   LocalIndex add(const std::shared_ptr<T>& entity, executor::Executable& executable,
                  const std::string& topic = {}) {
-    const LocalIndex index(roster_.callbacks.size());
-    roster_.callbacks.push_back(
+    const LocalIndex index(listed_.callbacks.size());
+    listed_.callbacks.push_back(
         {.entity = entity, .category = executable.category(), .node = node_, .topic = topic});
-    roster_.executables.push_back({.executable = &executable, .callback = index});
+    listed_.executables.push_back({.executable = &executable, .callback = index});
     return index;
   }
 
   void add_timer(const ::rclcpp::TimerBase::SharedPtr& timer) {
     auto& adapter = executable<TimerAdapter>(timer);
     const LocalIndex index = add(timer, adapter);
-    roster_.callbacks[index.value()].period = adapter.period();
+    listed_.callbacks[index.value()].period = adapter.period();
   }
 
   void add_subscription(const ::rclcpp::SubscriptionBase::SharedPtr& subscription) {
@@ -87,7 +87,7 @@ class Adapters::Listing {
     auto& adapter = executable<WithinProcessAdapter>(within);
     const auto subscription = subscriptions_.find(waitable);
     if (subscription != subscriptions_.end()) {
-      roster_.executables.push_back({.executable = &adapter, .callback = subscription->second});
+      listed_.executables.push_back({.executable = &adapter, .callback = subscription->second});
     } else {
       // Its subscription is being destroyed.
       add(waitable, adapter);
@@ -96,15 +96,15 @@ class Adapters::Listing {
 
   std::map<Entity, std::unique_ptr<executor::Executable>>& adapters_;
   ::rclcpp::Context& context_;
-  Roster roster_;
+  ExecutorEntities listed_;
   /// Whose group is being listed.
   std::string node_;
   /// By the waitable through which messages come within the process.
   std::map<Entity, LocalIndex> subscriptions_;
 };
 
-Roster Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups, const Nodes& nodes,
-                      ::rclcpp::Context& context) {
+ExecutorEntities Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
+                                const Nodes& nodes, ::rclcpp::Context& context) {
   std::map<const ::rclcpp::CallbackGroup*, std::string> owners;
   for (const auto& weak : nodes) {
     const ::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr node = weak.lock();
@@ -121,11 +121,11 @@ Roster Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups, 
   return listing.take();
 }
 
-void Adapters::keep_only(const Roster& roster) {
+void Adapters::keep_only(const ExecutorEntities& listed) {
   std::erase_if(adapters_, [&](const auto& adapter) {
-    return std::ranges::find(roster.executables, adapter.second.get(),
+    return std::ranges::find(listed.executables, adapter.second.get(),
                              &executor::ScheduledExecutable::executable) ==
-           roster.executables.end();
+           listed.executables.end();
   });
 }
 

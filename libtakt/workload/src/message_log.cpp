@@ -1,4 +1,4 @@
-#include "takt/workload/diary.hpp"
+#include "takt/workload/message_log.hpp"
 
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -11,26 +11,26 @@ using linux_os::monotonic_now;
 using model::CallbackIndex;
 using model::CallbackKind;
 
-Diary::Diary(const model::Model& model) : model_(model) {
+MessageLog::MessageLog(const model::Model& model) : model_(model) {
   for (const model::Edge& edge : model.edges) {
     if (model[edge.to].kind == CallbackKind::timer) read_by_[edge.to].push_back(edge.from);
   }
 }
 
-void Diary::complete(CallbackIndex callback, const MessageId& message,
-                     const std::vector<MessageId>& set) {
+void MessageLog::complete(CallbackIndex callback, const MessageId& message,
+                          const std::vector<MessageId>& set) {
   const std::scoped_lock lock(mutex_);
   sets_[{callback, message}] = set;
 }
 
-void Diary::keep(CallbackIndex callback, const MessageId& message) {
+void MessageLog::keep(CallbackIndex callback, const MessageId& message) {
   const Instant now = monotonic_now();
   const std::scoped_lock lock(mutex_);
   newest_[callback][message.topic] = message;
   entries_.push_back({callback, message, now, now, {}, {}});
 }
 
-Diary::Entry Diary::begin(CallbackIndex callback, const Activation& activation) {
+MessageLog::Entry MessageLog::begin(CallbackIndex callback, const Activation& activation) {
   Entry entry{callback, activation.message, monotonic_now(), {}, {}, {}};
   const std::scoped_lock lock(mutex_);
   if (activation.message) {
@@ -46,19 +46,19 @@ Diary::Entry Diary::begin(CallbackIndex callback, const Activation& activation) 
   return entry;
 }
 
-void Diary::end(Entry entry) {
+void MessageLog::end(Entry entry) {
   entry.end = monotonic_now();
   const std::scoped_lock lock(mutex_);
   if (entry.received) newest_[*entry.callback][entry.received->topic] = *entry.received;
   entries_.push_back(std::move(entry));
 }
 
-void Diary::send_from_outside(const SentMessage& sent) {
+void MessageLog::send_from_outside(const SentMessage& sent) {
   const std::scoped_lock lock(mutex_);
   entries_.push_back({{}, {}, sent.begin, sent.end, {}, {sent}});
 }
 
-nlohmann::json Diary::to_json() const {
+nlohmann::json MessageLog::to_json() const {
   using nlohmann::json;
   const auto id = [this](std::size_t callback) {
     return callback < model_.callbacks.size() ? json(model_.callbacks[callback].id) : json();

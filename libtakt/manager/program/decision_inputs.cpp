@@ -1,4 +1,4 @@
-#include "surroundings.hpp"
+#include "decision_inputs.hpp"
 
 #include <fmt/ranges.h>
 
