@@ -21,8 +21,15 @@ needs_privileges = pytest.mark.skipif(
     reason="probes in the kernel need privileges and the kernel's types",
 )
 
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="mounts, name spaces and other users need root"
+)
+EBPF = pytest.param("ebpf", marks=needs_privileges)
+
 PROGRAMS = Path(__file__).parent / "programs"
 TAKT = [sys.executable, "-m", "takt"]
+TICK = [sys.executable, str(PROGRAMS / "tick.py")]
+TICKED = "ros2:rclcpp_executor_wait_for_work"
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -113,3 +120,21 @@ class Run:
 
 def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TAKT, *arguments], capture_output=True, text=True, check=False)
+
+
+def record(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TAKT, "record", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+
+
+def info(trace: Path) -> dict[str, Any]:
+    """What `takt info` says of a trace."""
+    done = takt("info", "--json", str(trace))
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document

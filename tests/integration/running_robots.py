@@ -184,13 +184,6 @@ def recorder(
         assert recording.returncode == 0, (recording.returncode, said)
 
 
-def info(trace: Path) -> Json:
-    done = takt("info", "--json", str(trace))
-    assert done.returncode == 0, done.stderr
-    document: Json = json.loads(done.stdout)
-    return document
-
-
 def unseen(document: Json) -> set[int]:
     """Processes of which the recording says that it may lack anything."""
     return {r["pid"] for r in document["recoveries"] if "searched to the end" in r["unknown"]}

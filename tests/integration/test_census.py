@@ -18,9 +18,9 @@ from typing import Any
 
 import pytest
 
+from recording import TAKT, info
 from takt import loopback
 
-TAKT = [sys.executable, "-m", "takt"]
 PROGRAMS = Path(__file__).parent / "programs"
 
 MAPS_RCL = """
@@ -176,14 +176,6 @@ def record(tmp_path: Path, script: str, *options: str) -> subprocess.CompletedPr
         timeout=120,
         check=False,
     )
-
-
-def info(trace: Path) -> Json:
-    done = subprocess.run(
-        [*TAKT, "info", "--json", str(trace)], capture_output=True, text=True, check=True
-    )
-    document: Json = json.loads(done.stdout)
-    return document
 
 
 def test_each_process_that_cannot_be_recorded_is_named_with_the_reason(

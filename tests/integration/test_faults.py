@@ -26,17 +26,13 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import TAKT, needs_privileges, until
+from recording import EBPF, TAKT, TICKED, needs_root, until
 from takt import pipeline
 
 MOMENTS = int(os.environ.get("TAKT_FAULTS", "2"))
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "models" / "pipeline.json"
-TICKED = "ros2:rclcpp_executor_wait_for_work"
 pytestmark = pytest.mark.skipif("TAKT_FAULTS" not in os.environ, reason="run by make faults")
-EBPF = pytest.param("ebpf", marks=needs_privileges)
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="mounts and a second user need root")
 needs_strace = pytest.mark.skipif(
     subprocess.run(["strace", "-qq", "-o", "/dev/null", "true"], check=False).returncode != 0
     if shutil.which("strace")

@@ -22,14 +22,13 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import TAKT, needs_privileges, probe_is_placed, until
+from recording import EBPF, TAKT, TICKED, probe_is_placed, until
 from takt import pipeline
 
 KILLS = int(os.environ.get("TAKT_KILLS", "5"))
 # A kill takes two seconds, or ten on a machine with much else to do; what hangs is ended.
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(100 + 40 * KILLS)]
-BACKENDS = ["lttng", "ring", pytest.param("ebpf", marks=needs_privileges)]
-TICKED = "ros2:rclcpp_executor_wait_for_work"
+BACKENDS = ["lttng", "ring", EBPF]
 SECOND = 1_000_000_000
 
 # Ticks every millisecond. The file that it is given holds, at any time, the number of ticks that

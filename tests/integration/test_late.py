@@ -15,7 +15,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import PROGRAMS, TAKT, needs_privileges, until
+from recording import PROGRAMS, TAKT, info, needs_privileges, until
 from takt.runtime import tracetools
 
 PIPELINE = Path(__file__).resolve().parents[2] / "models" / "pipeline.json"
@@ -108,12 +108,6 @@ def test_takts_tracetools_remembers_objects(
     if library == "stock":
         pytest.skip("records only by probes in the kernel")
     check(record(tmp_path, process, backend), process)
-
-
-def info(trace: Path) -> dict[str, Any]:
-    done = subprocess.run([*TAKT, "info", "--json", str(trace)], capture_output=True, text=True)
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
 
 
 def check(trace: Path, process: int) -> None:

@@ -14,13 +14,12 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import PROGRAMS, fill
+from recording import PROGRAMS, TICKED, fill
 
 pytest.importorskip("ros2launch", reason="ROS 2's launch is not installed")
 
 ROS2 = [sys.executable, "-c", "from ros2cli.cli import main; raise SystemExit(main())"]
 PRINTED = re.compile(r"^\[python3?[\w.]*-1\] (\d+)$", re.MULTILINE)
-TICKED = "ros2:rclcpp_executor_wait_for_work"
 TALK = f"'{sys.executable}', '{PROGRAMS / 'talk.py'}'"
 TICK = f"'{sys.executable}', '{PROGRAMS / 'tick.py'}'"
 

@@ -16,9 +16,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import TAKT, Run, needs_privileges, stop, until
-
-EBPF = pytest.param("ebpf", marks=needs_privileges)
+from recording import EBPF, TAKT, Run, needs_privileges, stop, until
 
 # When told, changes a state 10 000 times, with a long name: 40 MB of events, more than any buffer
 # holds. It stays on one processor, because LTTng has a buffer for each.

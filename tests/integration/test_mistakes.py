@@ -27,7 +27,6 @@ import pytest
 from recording import PROGRAMS, TAKT, Run, is_gone, until
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
-TICK = [sys.executable, str(PROGRAMS / "tick.py")]
 
 Json = dict[str, Any]
 Done = subprocess.CompletedProcess[str]

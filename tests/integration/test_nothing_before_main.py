@@ -14,13 +14,10 @@ from pathlib import Path
 import pytest
 
 import babeltrace
-from recording import Run, takt
+from recording import TICKED, Run, needs_root, takt
 from takt.runtime import tracetools
 
 BACKENDS = ["lttng", "ring"]
-TICKED = "ros2:rclcpp_executor_wait_for_work"
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="name spaces and users need root")
 
 # What a program can see of itself, as JSON.
 SELF = """

@@ -16,21 +16,20 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import PROGRAMS, TAKT, Run, needs_privileges, probe_is_placed, until
+from recording import (
+    PROGRAMS,
+    TAKT,
+    TICK,
+    TICKED,
+    Run,
+    needs_privileges,
+    probe_is_placed,
+    record,
+    until,
+)
 
-TICK = [sys.executable, str(PROGRAMS / "tick.py")]
 # The same, but deaf to SIGINT until it ticks: a duration may end before the program has begun.
 TICK_FOR_SURE = ["env", "--ignore-signal=INT", *TICK]
-TICKED = "ros2:rclcpp_executor_wait_for_work"
-
-
-def record(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*TAKT, "record", *arguments],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
 
 
 def line(process: subprocess.Popen[str]) -> str:

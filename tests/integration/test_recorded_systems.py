@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -12,9 +10,10 @@ from typing import Any
 
 import pytest
 
+import recording
+from recording import takt
 from recordings import archive
 
-TAKT = [sys.executable, "-m", "takt"]
 MILLISECOND = 1_000_000
 
 NAMES = (
@@ -143,16 +142,9 @@ SYSTEMS: dict[str, dict[str, Any]] = {
 MULTI_THREADED = {"autoware-multithreaded", "robot-multiprocess-mt"}
 
 
-def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TAKT, *arguments], capture_output=True, text=True)
-
-
 @cache
 def info(name: str) -> dict[str, Any]:
-    done = takt("info", str(archive(name)), "--json")
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+    return recording.info(archive(name))
 
 
 def is_ros_own(topic: str) -> bool:

@@ -14,20 +14,13 @@ from typing import Any
 
 import pytest
 
-from recording import PROGRAMS, TAKT, Run, takt, until
+from recording import PROGRAMS, TAKT, Run, info, takt, until
 
 Json = dict[str, Any]
 
 COUNT = 20
 PROGRAM = [sys.executable, str(PROGRAMS / "selected.py"), str(COUNT)]
 BACKENDS = pytest.mark.parametrize("backend", ["ring", "lttng"])
-
-
-def info(trace: Path) -> Json:
-    said = takt("info", str(trace), "--json")
-    assert said.returncode == 0, said.stderr
-    document: Json = json.loads(said.stdout)
-    return document
 
 
 def traffic(document: Json) -> dict[str, tuple[int, int]]:

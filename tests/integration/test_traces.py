@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 import tarfile
 from collections import Counter
 from pathlib import Path
@@ -18,6 +16,7 @@ import pytest
 import babeltrace
 import recordings
 import takt_native
+from recording import takt
 from recordings import NAMES
 
 Json = dict[str, Any]
@@ -122,12 +121,6 @@ def test_robots_chain_goes_through_all_processes() -> None:
         ("/robot/planner:timer-100ms", "/robot/actuator:/robot/cmd_vel"),
     }
     assert model["provenance"]["execution_time"] == "wall_time"
-
-
-def takt(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "takt", *arguments], capture_output=True, text=True, check=False
-    )
 
 
 def test_command_line_from_trace_to_bounds(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import babeltrace
 import upstream
-from recording import PROGRAMS, Run
+from recording import EBPF, PROGRAMS, Run
 
 Call = tuple[str, list[tuple[str, Any]]]
 
@@ -107,15 +107,6 @@ def calls() -> list[Call]:
     result.append(("takt_trace_limited_spin", [("bool", True)]))
     result.append(("takt_trace_client_library", [("char *", "rclpy")]))
     return result
-
-
-EBPF = pytest.param(
-    "ebpf",
-    marks=pytest.mark.skipif(
-        os.geteuid() != 0 or not Path("/sys/kernel/btf/vmlinux").exists(),
-        reason="probes in the kernel need privileges and the kernel's types",
-    ),
-)
 
 
 @pytest.fixture(scope="module", params=["lttng", "ring", EBPF])

@@ -85,4 +85,22 @@ inline std::vector<double> latencies(const json& flow) {
   return all;
 }
 
+/// A node that receives /a and /b and publishes /c; what it does beyond that is up to the test.
+class Merger : public testing::Test {
+ protected:
+  Scenario scenario;
+  Program outside = scenario.program(1, "h", "outside");
+  Program program = scenario.program(2, "h", "merger");
+  Program after = scenario.program(3, "h", "after");
+  std::uint64_t sources = scenario.node(outside, "sources");
+  std::uint64_t node = scenario.node(program, "merger");
+  std::uint64_t end_node = scenario.node(after, "sink");
+  test::Publisher a = scenario.publisher(outside, sources, "/a");
+  test::Publisher b = scenario.publisher(outside, sources, "/b");
+  test::Publisher c = scenario.publisher(program, node, "/c");
+  test::Subscription on_a = scenario.subscription(program, node, "/a");
+  test::Subscription on_b = scenario.subscription(program, node, "/b");
+  test::Subscription on_c = scenario.subscription(after, end_node, "/c");
+};
+
 }  // namespace takt::flow

@@ -13,21 +13,8 @@ namespace {
 
 /// A node whose callbacks of /a and /b put their messages into queues, from which threads take
 /// them. Times are in microseconds.
-class HandOvers : public testing::Test {
+class HandOvers : public Merger {
  protected:
-  Scenario scenario;
-  Program outside = scenario.program(1, "h", "outside");
-  Program program = scenario.program(2, "h", "worker");
-  Program after = scenario.program(3, "h", "after");
-  std::uint64_t sources = scenario.node(outside, "sources");
-  std::uint64_t node = scenario.node(program, "worker");
-  std::uint64_t end_node = scenario.node(after, "sink");
-  test::Publisher a = scenario.publisher(outside, sources, "/a");
-  test::Publisher b = scenario.publisher(outside, sources, "/b");
-  test::Publisher c = scenario.publisher(program, node, "/c");
-  test::Subscription on_a = scenario.subscription(program, node, "/a");
-  test::Subscription on_b = scenario.subscription(program, node, "/b");
-  test::Subscription on_c = scenario.subscription(after, end_node, "/c");
   std::mt19937 random{7};
   /// What happens when, and the message of a source that led to the one of /c then.
   std::map<std::int64_t, std::function<void()>> what;

@@ -3,11 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "../execution/scenario.hpp"
-#include "takt/execution/interpreter.hpp"
-#include "takt/execution/pass.hpp"
-#include "takt/model/json.hpp"
-#include "takt/synthesis/synthesizer.hpp"
+#include "synthesized.hpp"
 
 namespace takt::synthesis {
 namespace {
@@ -43,14 +39,8 @@ class Orders : public testing::Test {
 
   /// The order of the only executor, and the warnings of the model.
   std::pair<CallbackOrder, std::string> found() {
-    Synthesizer synthesizer{Observing{}};
-    execution::Interpreter interpreter(scenario.threads());
-    interpreter.add(synthesizer);
-    const auto pass = execution::run(scenario, interpreter, {});
-    const auto model = synthesizer.model(scenario, interpreter.database(), pass, {});
-    EXPECT_TRUE(model) << (model ? "" : model.error().message);
-    EXPECT_EQ(model->executors.size(), 1U);
-    return {model->executors.front().order, model->provenance};
+    const model::Model model = model_of(scenario);
+    return {model.executors.at(0).order, model.provenance};
   }
 
   test::Scenario scenario;

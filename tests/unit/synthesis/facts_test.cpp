@@ -2,12 +2,9 @@
 
 #include <random>
 
-#include "../execution/scenario.hpp"
+#include "synthesized.hpp"
 #include "takt/curves/execution_time_curve.hpp"
 #include "takt/execution/curves.hpp"
-#include "takt/execution/pass.hpp"
-#include "takt/model/json.hpp"
-#include "takt/synthesis/synthesizer.hpp"
 
 /// Facts on extraction: F-n of ros-llama.md, section 7, and P-n of performance-engineering.md,
 /// section 8. docs/model-synthesis.md says where the others are tested.
@@ -61,26 +58,10 @@ class ExtractionFact : public testing::Test {
     scenario.run(source.node.program, source.tick, 10, std::pair(source.out, stamp));
   }
 
-  model::Model model() {
-    Synthesizer synthesizer;
-    execution::Interpreter interpreter(scenario.threads());
-    interpreter.add(synthesizer);
-    const auto pass = execution::run(scenario, interpreter, {});
-    auto made = synthesizer.model(scenario, interpreter.database(), pass, {}).value();
-    const auto parsed = model::parse(model::to_json(made), "made");
-    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
-    return made;
-  }
+  model::Model model() { return model_of(scenario); }
   static std::vector<std::string> callbacks(const model::Model& model) {
     std::vector<std::string> found;
     for (const auto& callback : model.callbacks) found.push_back(callback.id);
-    return found;
-  }
-  static std::vector<std::string> edges(const model::Model& model) {
-    std::vector<std::string> found;
-    for (const auto& edge : model.edges) {
-      found.push_back(model[edge.from].id + " -> " + model[edge.to].id);
-    }
     return found;
   }
 
@@ -141,7 +122,7 @@ TEST_F(ExtractionFact, P07_AReplyIsOneEdgeToTheClientThatAsked) {
     }
     scenario.respond(nodes[0].program, clients[0], i, 30);
   }
-  EXPECT_THAT(edges(model()),
+  EXPECT_THAT(edges_of(model()),
               UnorderedElementsAre("/a:timer-10ms -> /server:/s", "/server:/s -> /a:/s:response"));
 }
 
@@ -162,7 +143,7 @@ TEST_F(ExtractionFact, P09_SeveralPublishersAreAnOrAndSeveralSubscribersTwoEdges
   }
   const auto made = model();
   EXPECT_THAT(
-      edges(made),
+      edges_of(made),
       UnorderedElementsAre("/left:timer-10ms -> /one:/both", "/left:timer-10ms -> /two:/both",
                            "/right:timer-10ms -> /one:/both", "/right:timer-10ms -> /two:/both"));
   EXPECT_THAT(made.joins, IsEmpty());
@@ -259,7 +240,7 @@ TEST_F(ExtractionFact, F13_TheExampleHasItsCallbacksAndItsEdge) {
     scenario.handle(reader.program, on_other, i, 10);
   }
   const auto made = model();
-  EXPECT_THAT(edges(made), ElementsAre("/node1:/topic -> /reader:/other-topic"));
+  EXPECT_THAT(edges_of(made), ElementsAre("/node1:/topic -> /reader:/other-topic"));
   // An executor that polls goes by kind, then by registration (F-4).
   EXPECT_EQ(made.callbacks[0].kind, model::CallbackKind::subscription);
   EXPECT_EQ(made.callbacks[1].kind, model::CallbackKind::timer);
@@ -282,7 +263,7 @@ TEST_F(ExtractionFact, F16_WhatComesBackTriggersNothing) {
     scenario.handle(amcl.program, on_tf, i + 1, 5);
   }
   const auto made = model();  // has no endless cycle, or it could not be read again
-  ASSERT_THAT(edges(made),
+  ASSERT_THAT(edges_of(made),
               UnorderedElementsAre("/source:timer-10ms -> /amcl:/tf", "/amcl:/tf -> /amcl:/tf"));
   for (const auto& edge : made.edges) {
     if (edge.from != edge.to) continue;

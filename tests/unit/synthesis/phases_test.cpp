@@ -2,10 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../execution/scenario.hpp"
-#include "takt/execution/pass.hpp"
-#include "takt/model/json.hpp"
-#include "takt/synthesis/synthesizer.hpp"
+#include "synthesized.hpp"
 
 /// Numbered facts are those of ros-llama.md, section 7.
 namespace takt::synthesis {
@@ -54,13 +51,7 @@ class PhasesTest : public testing::Test {
   }
 
   model::Model model(bool phases = true) {
-    Synthesizer synthesizer({.phases = phases});
-    execution::Interpreter interpreter(scenario.threads());
-    interpreter.add(synthesizer);
-    const auto pass = execution::run(scenario, interpreter, {});
-    auto made = synthesizer.model(scenario, interpreter.database(), pass, {}).value();
-    const auto parsed = model::parse(model::to_json(made), "made");
-    EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+    const model::Model made = model_of(scenario, {}, {.phases = phases});
     provenance = json::parse(made.provenance);
     return made;
   }
@@ -68,13 +59,6 @@ class PhasesTest : public testing::Test {
     std::map<std::string, Duration> found;
     for (const auto& callback : model.callbacks) {
       found[callback.id] = callback.execution_time.front();
-    }
-    return found;
-  }
-  static std::vector<std::string> edges(const model::Model& model) {
-    std::vector<std::string> found;
-    for (const auto& edge : model.edges) {
-      found.push_back(model[edge.from].id + " -> " + model[edge.to].id);
     }
     return found;
   }
@@ -90,8 +74,8 @@ TEST_F(PhasesTest, F15_APublicationOfParametersBeginsAPhaseOfItsNode) {
                                                 Pair("/filter:/raw", Duration(1'000'000)),
                                                 Pair("/sink:/clean", Duration(300'000)),
                                                 Pair("/sink:/other", Duration(300'000))));
-  EXPECT_THAT(edges(made), UnorderedElementsAre("/sensor:timer-10ms -> /filter:/raw",
-                                                "/filter:/raw -> /sink:/other"));
+  EXPECT_THAT(edges_of(made), UnorderedElementsAre("/sensor:timer-10ms -> /filter:/raw",
+                                                   "/filter:/raw -> /sink:/other"));
   EXPECT_EQ(provenance["phases"],
             json::parse(R"([{"node": "/filter", "changes": 1, "since": 2200000000,
                              "shown_by": "parameters"}])"));
@@ -152,7 +136,7 @@ TEST_F(PhasesTest, WithoutTheOptionAllThatHappenedCounts) {
   work(20, 1000, other, on_other);
   const auto made = model(false);
   EXPECT_EQ(times(made)["/filter:/raw"], Duration(5'000'000));
-  EXPECT_THAT(edges(made),
+  EXPECT_THAT(edges_of(made),
               UnorderedElementsAre("/sensor:timer-10ms -> /filter:/raw",
                                    "/filter:/raw -> /sink:/clean", "/filter:/raw -> /sink:/other"));
   EXPECT_FALSE(provenance.contains("phases"));

@@ -2,9 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "../execution/scenario.hpp"
-#include "edges.hpp"
-#include "takt/synthesis/synthesizer.hpp"
+#include "synthesized.hpp"
 
 /// Recordings in which something went wrong: the model says so, and has no wrong edge.
 namespace takt::synthesis {
@@ -36,15 +34,7 @@ class Robustness : public testing::Test {
     scenario.handle(second, on_raw, stamp, 200);
   }
 
-  Model model() {
-    Synthesizer synthesizer;
-    execution::Interpreter interpreter(scenario.threads());
-    interpreter.add(synthesizer);
-    const auto pass = execution::run(scenario, interpreter, {});
-    auto made = synthesizer.model(scenario, interpreter.database(), pass, {});
-    EXPECT_TRUE(made) << (made ? "" : made.error().message);
-    return made ? *made : Model{};
-  }
+  Model model() { return model_of(scenario); }
 };
 
 json provenance_of(const Model& model) { return json::parse(model.provenance); }
