@@ -41,6 +41,7 @@ void bind_goals(nanobind::module_& module);
 void bind_live(nanobind::module_& module);
 void bind_manager(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
+void bind_semantics(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);
 void bind_viewer(nanobind::module_& module);
 

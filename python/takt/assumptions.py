@@ -9,12 +9,13 @@ and the recording itself is complete. Each function here holds one of these agai
 from __future__ import annotations
 
 import itertools
+import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple
 
+import takt_native
 from takt import losses
 from takt.documents import (
     Activation,
@@ -113,74 +114,29 @@ def checked(measurement: Measurement) -> set[Subject]:
     return subjects
 
 
-class Influences:
-    """On which executors the bounds of a model's chains depend. Building it
-    takes time linear in the model; a chain then takes time linear in what it depends on.
-    """
-
-    def __init__(self, model: Model) -> None:
-        self._executor_of = {callback.id: callback.executor for callback in model.callbacks}
-        sampling = _sampling(model)
-        self._link_of: dict[tuple[str, str], set[str]] = {}
-        # An executor or a link depends on those whose callbacks send to it. Their names may be the
-        # same, so links have a place of their own.
-        self._before: dict[_Part, set[_Part]] = {}
-        for edge in model.edges:
-            if edge.source not in self._executor_of:
-                continue
-            source = _Part(self._executor_of[edge.source])
-            activates = edge.target in self._executor_of and edge.target not in sampling
-            target = _Part(self._executor_of[edge.target]) if activates else None
-            if edge.link:
-                link = _Part(edge.link, is_link=True)
-                self._before.setdefault(link, set()).add(source)
-                self._link_of.setdefault((edge.source, edge.target), set()).add(edge.link)
-                if target:
-                    self._before.setdefault(target, set()).add(link)
-            if target:
-                self._before.setdefault(target, set()).add(source)
-
-    def on(self, callbacks: tuple[str, ...]) -> set[str]:
-        """The executors that a chain of `callbacks` depends on: their own, and, transitively,
-        those whose callbacks activate a callback of one that they depend on, or send messages over
-        a link that such messages or those of the chain take. A callback that samples its edges is
-        not activated by them.
-        """
-        found = {_Part(self._executor_of[one]) for one in callbacks if one in self._executor_of}
-        for step in itertools.pairwise(callbacks):
-            found |= {_Part(link, is_link=True) for link in self._link_of.get(step, ())}
-        open_ends = list(found)
-        while open_ends:
-            new = self._before.get(open_ends.pop(), set()) - found
-            found |= new
-            open_ends.extend(new)
-        return {part.name for part in found if not part.is_link}
-
-    def of_chain(self, chain: Chain, findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        """The findings about what the bound of a chain rests on."""
-        findings = tuple(findings)
-        if not findings:
-            return ()
-        executors = self.on(chain.callbacks)
-        along = set(itertools.pairwise(chain.callbacks))
-        return tuple(
-            finding
-            for finding in findings
-            if (finding.executor is None or finding.executor in executors)
-            and (finding.edge is None or finding.edge in along)
-        )
+def by_chain(model: Model, findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
+    """The findings about what the bound of each chain of the model rests on."""
+    if not findings:
+        return [()] * len(model.chains)
+    executors = takt_native.influencing(json.dumps(model.json()), "the model")
+    return [_of_chain(*each, findings) for each in zip(model.chains, executors, strict=True)]
 
 
-class _Part(NamedTuple):
-    """An executor or a link."""
-
-    name: str
-    is_link: bool = False
+def _of_chain(
+    chain: Chain, executors: Sequence[str], findings: Iterable[Finding]
+) -> tuple[Finding, ...]:
+    along = set(itertools.pairwise(chain.callbacks))
+    return tuple(
+        finding
+        for finding in findings
+        if (finding.executor is None or finding.executor in executors)
+        and (finding.edge is None or finding.edge in along)
+    )
 
 
 def _sampling(model: Model) -> set[str]:
     """Callbacks that read what edges bring when they run, rather than run for it."""
-    return {c.id for c in model.callbacks if c.kind in ("timer", "event_source")}
+    return {c.id for c in model.callbacks if c.kind in takt_native.SAMPLING_KINDS}
 
 
 def of_filters(model: Model) -> Iterator[Finding]:
@@ -237,7 +193,7 @@ def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iter
     observed = {thread.id: thread for thread in measurement.executors}
     waits = {wait.executor: wait for wait in measurement.processor_waits}
     names = executor_labels(model)
-    served = _globally_served(list(measurement.executors), cores)
+    served = _globally_served(measurement.executors, cores)
     for executor in model.executors:
         if executor.kind == "event_source":
             continue
@@ -299,21 +255,16 @@ def _unsecured_priority(priority: int, thread: ObservedThread | None) -> str | N
     return None
 
 
-def _globally_served(threads: list[ObservedThread], cores: int | None) -> bool:
-    """The GFB test: under global EDF on m cores all deadlines are met if the total density is at
-    most m - (m - 1) · (largest density), with density = runtime / min(deadline, period) (Goossens,
-    Funk and Baruah, Real-Time Systems 25, 2003). The kernel's admission control does not check it.
-    An unknown number of cores is taken as one.
+def _globally_served(threads: Iterable[ObservedThread], cores: int | None) -> bool:
+    """Whether global EDF serves the reservations by their deadlines, which the kernel's admission
+    control does not check. An unknown number of cores is taken as one.
     """
-    densities = [
-        thread.runtime / min(thread.deadline or thread.period, thread.period)
+    reservations = [
+        (thread.runtime, min(thread.deadline or thread.period, thread.period))
         for thread in threads
         if thread.policy == "deadline" and thread.period
     ]
-    if not densities:
-        return True
-    m = cores or 1
-    return sum(densities) <= m - (m - 1) * max(densities)
+    return takt_native.served_globally(reservations, cores or 1)
 
 
 def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding]:
@@ -383,8 +334,9 @@ def _activations(model: Model, measurement: Measurement) -> Iterator[Finding]:
     for callback in model.callbacks:
         if callback.id not in measured or callback.activation is None:
             continue
-        for n, span in enumerate(measured[callback.id].min_distance, start=1):
-            assumed = shortest_span(callback.activation, n)
+        seen = measured[callback.id].min_distance
+        spans = shortest_spans(callback.activation, len(seen))
+        for n, (span, assumed) in enumerate(zip(seen, spans, strict=True), start=1):
             if span < assumed:
                 yield Finding(
                     Subject.ACTIVATION,
@@ -501,22 +453,11 @@ def of_full_queues(model: Model, bounds: Bounds) -> Iterator[Finding]:
             yield Finding(Subject.ACTIVATION, Standing.UNSECURED, text, callback.executor, edge)
 
 
-def shortest_span(activation: Activation, n: int) -> int:
-    """δ(n): the shortest span, in nanoseconds, that holds n ≥ 1 consecutive activations.
-
-    A curve of listed values is extended by super-additivity, δ(a + b + 1) ≥ δ(a + 1) + δ(b + 1).
-    """
-    if activation.kind == "min_distance":
-        values = activation.values or (0,)
-        gaps, last = n - 1, len(values) - 1
-        if gaps <= last:
-            return values[gaps]
-        if last == 0:
-            return 0
-        whole, rest = divmod(gaps, last)
-        return whole * values[last] + values[rest]
+def shortest_spans(activation: Activation, count: int) -> list[int]:
+    """δ(1) to δ(count): the shortest spans of so many consecutive activations, in nanoseconds."""
     separation = activation.period or activation.min_separation or 0
-    return max(0, (n - 1) * separation - activation.jitter)
+    values = list(activation.values)
+    return takt_native.shortest_spans(values, separation, activation.jitter, count)
 
 
 def _delays(model: Model, bounds: Bounds, measurement: Measurement) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import takt_native
 from takt import inputs, pipeline, processors
-from takt.assumptions import Finding, Influences, Standing, Subject
+from takt.assumptions import Finding, Standing, Subject
 from takt.documents import Model
 from takt.formatting import duration
 from takt.inputs import Evaluation, ModelText
@@ -163,10 +163,13 @@ def _conditional(
         f"the reservations of the model together are more than {available.text} serve for certain",
         None,
     )
-    influences = Influences(model)
+    executors = takt_native.influencing(text.text, text.source)
+    resting = {
+        chain.id for chain, of in zip(model.chains, executors, strict=True) if reserved & set(of)
+    }
     return [
         replace(verdict, findings=(*verdict.findings, condition))
-        if reserved & influences.on(verdict.chain.callbacks)
+        if verdict.chain.id in resting
         else verdict
         for verdict in verdicts
     ]

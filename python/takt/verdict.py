@@ -194,10 +194,8 @@ def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list
     )
     bound_of = {bound.id: bound for bound in bounds.chains}
     measured_of = {chain.id: chain for chain in measurement.chains} if measurement else {}
-    influences = assumptions.Influences(model)
     verdicts = []
-    for chain in model.chains:
-        relevant = influences.of_chain(chain, findings)
+    for chain, relevant in zip(model.chains, assumptions.by_chain(model, findings), strict=True):
         verdict = _judge(chain, bound_of.get(chain.id), measured_of.get(chain.id), relevant)
         has_begun = verdict.measured is not None and verdict.measured.incomplete > 0
         is_unseen = verdict.status is Status.UNSEEN and has_begun

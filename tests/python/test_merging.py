@@ -209,6 +209,11 @@ def activations(draw: st.DrawFn) -> Json:
     return {"kind": kind, name: draw(st.integers(1, 40)), "jitter": draw(st.integers(0, 400))}
 
 
+@given(activations())
+def test_curves_are_continued_by_super_additivity(activation: Json) -> None:
+    assert merging._spans(activation, 40) == spans(activation, 40)
+
+
 @given(activations(), activations())
 def test_merged_activations_admit_what_either_run_admits(a: Json, b: Json) -> None:
     merged = merging._merged_activation(a, b)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
+import takt_native
 from robot import Json, bounds, changed, measurement, model, raw
-from takt import assumptions, losses, names, tables
-from takt.documents import Activation, Callback, Model
+from takt import losses, names, tables
+from takt.documents import Callback
 from takt.verdict import Status, Verdict, judge
 
 MODEL, BOUNDS, MEASUREMENT = raw("model"), raw("bounds"), raw("measurement")
@@ -22,6 +22,14 @@ def verdict(
     """The verdict on the chain "stop": measured 9.38 ms, bound 64 ms, goal 80 ms."""
     measured_values = measurement(measured) if measured is not None else None
     return judge(model(model_json), bounds(bounds_json), measured_values)[0]
+
+
+def rests_on(document: Json, *callbacks: str) -> set[str]:
+    """The executors on which the bound of a chain of these callbacks depends."""
+    chain = {"id": "chain", "callbacks": list(callbacks)}
+    text = json.dumps(changed(document, "chains", value=[chain]))
+    (executors,) = takt_native.influencing(text, "model")
+    return set(executors)
 
 
 def slow(milliseconds: int, document: Json = MEASUREMENT) -> Json:
@@ -320,7 +328,7 @@ def test_what_a_timer_reads_concerns_only_chains_that_go_on_through_it() -> None
     """The timer "camera" of executor e0 reads what "brake" of e1 sends."""
     read = {"from": "brake", "to": "camera", "delay": 0}
     feedback = changed(MODEL, "edges", value=[*MODEL["edges"], read])
-    assert assumptions.Influences(model(feedback)).on(("camera",)) == {"e0"}
+    assert rests_on(feedback, "camera") == {"e0"}
     delay = dict.fromkeys(("min", "mean", "p50", "p99", "max"), 3_000_000)
     late = {"from": "brake", "to": "camera", "count": 1, "delay": delay}
     measured = changed(MEASUREMENT, "edges", value=[*MEASUREMENT["edges"], late])
@@ -358,27 +366,27 @@ def test_only_what_influences_a_chain_counts() -> None:
     apart = changed(MODEL, "chains", 0, "callbacks", value=["camera"])
     unsecured = changed(MEASUREMENT, "executors", 1, "policy", value="fifo")
     assert verdict(apart, measured=unsecured).conditions == ()
-    assert assumptions.Influences(model()).on(("camera",)) == {"e0"}
-    assert assumptions.Influences(model()).on(("brake",)) == {"e0", "e1"}
+    assert rests_on(MODEL, "camera") == {"e0"}
+    assert rests_on(MODEL, "brake") == {"e0", "e1"}
 
 
 def test_what_influences_chains_is_looked_up_once_for_all_of_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Built anew for each chain, it took most of the time of models with thousands of them."""
-    made: list[Model] = []
+    asked: list[str] = []
 
-    class Counted(assumptions.Influences):
-        def __init__(self, model: Model) -> None:
-            made.append(model)
-            super().__init__(model)
+    def counted(text: str, source: str) -> list[list[str]]:
+        asked.append(text)
+        return influencing(text, source)
 
-    monkeypatch.setattr(assumptions, "Influences", Counted)
+    influencing = takt_native.influencing
+    monkeypatch.setattr(takt_native, "influencing", counted)
     many = [dict(MODEL["chains"][0], id=f"chain{n}") for n in range(50)]
     findings = changed(MEASUREMENT, "executors", 1, "policy", value="fifo")
     verdicts = judge(model(changed(MODEL, "chains", value=many)), bounds(), measurement(findings))
     assert len(verdicts) == 50
-    assert len(made) == 1
+    assert len(asked) == 1
 
 
 def test_each_callback_is_in_the_table_of_its_executor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,26 +406,14 @@ def test_each_callback_is_in_the_table_of_its_executor(monkeypatch: pytest.Monke
     assert len(named) == 1, "all callbacks are named once, not once for each executor"
 
 
-@given(st.integers(1, 10**9), st.integers(0, 10**9), st.integers(1, 50))
-def test_a_periodic_curve_holds_its_own_grid(period: int, jitter: int, n: int) -> None:
-    curve = Activation(kind="periodic", period=period, jitter=jitter)
-    # The closest that n activations come: the first as late, the last as early as the jitter lets.
-    assert assumptions.shortest_span(curve, n) == max(0, (n - 1) * period - jitter)
-
-
-@given(
-    st.lists(st.integers(0, 10**6), min_size=1, max_size=8), st.integers(1, 30), st.integers(1, 30)
-)
-def test_a_listed_curve_is_extended_super_additively(gaps: list[int], a: int, b: int) -> None:
-    values = [0]
-    for gap in sorted(gaps):
-        values.append(values[-1] + gap)
-    curve = Activation(kind="min_distance", values=tuple(values))
-    assert [assumptions.shortest_span(curve, n + 1) for n in range(len(values))] == values
-    joined = assumptions.shortest_span(curve, a + b + 1)
-    assert joined <= assumptions.shortest_span(curve, a + b + 2)
-    whole = (len(values) - 1) * a
-    assert assumptions.shortest_span(curve, whole + 1) == a * values[-1]
+def test_activations_are_held_against_the_curve_as_bounds_continue_it() -> None:
+    """Three activations take 10 ns, so five take 20 ns, though four take but 10 ns."""
+    curve = {"kind": "min_distance", "values": [0, 0, 10, 10]}
+    burst = changed(MODEL, "callbacks", 0, "activation", value=curve)
+    for longest, status in ((20, Status.MET), (19, Status.UNFOUNDED)):
+        seen = [0, 0, 10, 10, longest]
+        measured = changed(MEASUREMENT, "callbacks", 0, "min_distance", value=seen)
+        assert verdict(burst, measured=measured).status is status
 
 
 def test_a_goal_is_missed_by_what_was_measured_else_by_the_bound() -> None:
@@ -489,7 +485,6 @@ def test_senders_that_share_a_link_with_a_chain_influence_it() -> None:
     def over(link: str) -> set[str]:
         sent = {"from": "other", "to": "far", "link": link}
         edges = [dict(first, link="lan"), *rest, sent]
-        chain = (first["from"], first["to"])
-        return assumptions.Influences(model(changed(shared, "edges", value=edges))).on(chain)
+        return rests_on(changed(shared, "edges", value=edges), first["from"], first["to"])
 
     assert over("lan") - over("wan") == {"e2"}

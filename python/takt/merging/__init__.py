@@ -17,6 +17,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import takt_native
 from takt.errors import UserError
 from takt.formatting import count
 from takt.merging import provenance
@@ -59,21 +60,6 @@ def merge(models: Sequence[Json], name: str) -> Json:
     return merged
 
 
-def merge_costs(a: list[int], b: list[int]) -> list[int]:
-    """The pointwise maximum of two cost curves, the shorter one continued by sub-additivity."""
-    if not a or not b:
-        return a or b
-    size = max(len(a), len(b))
-    return [max(pair) for pair in zip(_continued(a, size), _continued(b, size), strict=True)]
-
-
-def _continued(curve: list[int], size: int) -> list[int]:
-    curve = list(curve)
-    while len(curve) < size:
-        curve.append(min(curve[m] + curve[len(curve) - 1 - m] for m in range(len(curve))))
-    return curve
-
-
 def _merged_activation(a: Json | None, b: Json | None) -> Json | None:
     if a is None or b is None or a == b:
         return a or b
@@ -98,17 +84,9 @@ def _determining_gaps(activation: Json) -> int:
 
 
 def _spans(activation: Json, gaps: int) -> list[int]:
-    """The shortest spans of 0 to `gaps` gaps between activations. Given ones are continued by
-    super-additivity, as libtakt/curves does.
-    """
-    if activation["kind"] != "min_distance":
-        separation, jitter = _separation(activation), activation["jitter"]
-        return [max(0, n * separation - jitter) for n in range(gaps + 1)]
-    spans = list(activation["values"])
-    given = len(spans) - 1
-    for n in range(given + 1, gaps + 1):
-        spans.append(max(spans[n - m] + spans[m] for m in range(1, given + 1)))
-    return spans
+    """The shortest spans of 0 to `gaps` gaps between activations."""
+    values, jitter = activation.get("values", []), activation.get("jitter", 0)
+    return takt_native.shortest_spans(values, _separation(activation), jitter, gaps + 1)
 
 
 def _separation(activation: Json) -> int:
@@ -144,7 +122,7 @@ def _executors(models: Sequence[Json]) -> list[Json]:
     for same in _by_id(models, "executors").values():
         executor = dict(same[0])
         for other in same[1:]:
-            executor["overhead"] = merge_costs(executor["overhead"], other["overhead"])
+            executor["overhead"] = takt_native.merge_costs(executor["overhead"], other["overhead"])
             if other["threads"] > executor["threads"]:
                 executor["threads"], executor["kind"] = other["threads"], other["kind"]
             elif other["threads"] == executor["threads"]:
@@ -211,7 +189,7 @@ def _callbacks(models: Sequence[Json]) -> list[Json]:
     for id_, same in _by_id(models, "callbacks").items():
         callback = {**same[0], "callback_group": groups[id_]}
         for other in same[1:]:
-            curve = merge_costs(
+            curve = takt_native.merge_costs(
                 callback["execution_time"]["curve"], other["execution_time"]["curve"]
             )
             callback["execution_time"] = {**callback["execution_time"], "curve": curve}
@@ -231,7 +209,7 @@ def _merged_suspension(one: Json, other: Json) -> Json | None:
         return seen[0] if seen else None
     return {
         **seen[0],
-        "curve": merge_costs(seen[0]["curve"], seen[1]["curve"]),
+        "curve": takt_native.merge_costs(seen[0]["curve"], seen[1]["curve"]),
         "times": max(suspension["times"] for suspension in seen),
     }
 
