@@ -39,6 +39,19 @@ def events(trace: Path, *, lossy: bool = False) -> list[Event]:
     return [_event(line) for line in done.stdout.splitlines()]
 
 
+TICKED = "ros2:rclcpp_executor_wait_for_work"
+"""The event that programs of the tests number, in its timeout."""
+
+
+def ticks(trace: Path, process: int | None = None, *, lossy: bool = False) -> list[int]:
+    """The numbers of the ticks of a process, or of all, in the order of their times."""
+    return [
+        event.fields["timeout"]
+        for event in events(trace, lossy=lossy)
+        if event.name == TICKED and process in (None, event.process)
+    ]
+
+
 def layouts(trace: Path) -> dict[str, list[str]]:
     """For each event in the trace's metadata, the declarations of its fields."""
     found: dict[str, list[str]] = {}

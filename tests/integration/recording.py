@@ -29,7 +29,6 @@ EBPF = pytest.param("ebpf", marks=needs_privileges)
 PROGRAMS = Path(__file__).parent / "programs"
 TAKT = [sys.executable, "-m", "takt"]
 TICK = [sys.executable, str(PROGRAMS / "tick.py")]
-TICKED = "ros2:rclcpp_executor_wait_for_work"
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -26,7 +26,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import EBPF, TAKT, TICKED, needs_root, until
+from recording import EBPF, TAKT, needs_root, until
 from takt import pipeline
 
 MOMENTS = int(os.environ.get("TAKT_FAULTS", "2"))
@@ -59,14 +59,6 @@ def one_line(said: str) -> bool:
     """Whether a program ended with one line, as users are promised."""
     lines = said.strip().splitlines()
     return bool(lines) and lines[-1].startswith("takt: ") and "Traceback" not in said
-
-
-def ticks_in(trace: Path) -> list[int]:
-    return [
-        event.fields["timeout"]
-        for event in babeltrace.events(trace, lossy=True)
-        if event.name == TICKED
-    ]
 
 
 def moments(total: int) -> list[int]:
@@ -132,7 +124,7 @@ def record_with_fault(trace: Path, backend: str, fault: str | None, call: str) -
         pass
     elif status == 0:
         losses = sum(json.loads(said)["losses"].values())
-        recorded = ticks_in(trace)
+        recorded = babeltrace.ticks(trace, lossy=True)
         assert len(recorded) + losses >= TICKS, complained
         assert losses or recorded == list(range(TICKS))
     else:
@@ -280,12 +272,13 @@ def test_a_disk_that_is_full_at_some_write(tmp_path: Path, backend: str) -> None
                 check=False,
             )
             if done.returncode == 0:
-                assert ticks_in(trace) == list(range(TICKS))
+                assert babeltrace.ticks(trace, lossy=True) == list(range(TICKS))
             else:
                 assert one_line(done.stderr), done.stderr
                 for partial in place.glob("trace*"):
                     if any(partial.rglob("metadata")):
-                        assert ticks_in(partial) == list(range(len(ticks_in(partial))))
+                        ticks = babeltrace.ticks(partial, lossy=True)
+                        assert ticks == list(range(len(ticks)))
 
 
 @needs_root
@@ -361,7 +354,7 @@ def test_shared_memory_that_is_full(tmp_path: Path, backend: str) -> None:
     assert {"done", "whole"} <= set(done.stderr.splitlines()), done.stderr
     if done.returncode == 0:
         losses = sum(json.loads(done.stdout)["losses"].values())
-        assert losses or ticks_in(trace) == list(range(TICKS))
+        assert losses or babeltrace.ticks(trace, lossy=True) == list(range(TICKS))
     else:
         assert one_line(done.stderr), done.stderr
 
@@ -403,6 +396,6 @@ def test_several_recorders_of_two_users_at_once(tmp_path: Path, backend: str) ->
         said, complained = recorder.communicate("\n")
         assert recorder.returncode == 0, complained
         assert not any(json.loads(said)["losses"].values())
-        assert ticks_in(tmp_path / f"trace-{number}") == list(range(TICKS))
+        assert babeltrace.ticks(tmp_path / f"trace-{number}", lossy=True) == list(range(TICKS))
     for daemon in tmp_path.glob("home-*/.lttng/lttng-sessiond.pid"):
         os.kill(int(daemon.read_text()), signal.SIGTERM)

@@ -22,7 +22,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import EBPF, TAKT, TICKED, probe_is_placed, until
+from recording import EBPF, TAKT, probe_is_placed, until
 from takt import pipeline
 
 KILLS = int(os.environ.get("TAKT_KILLS", "5"))
@@ -49,14 +49,6 @@ while not ended:
     told[:] = struct.pack("qq", count, longest)
     time.sleep(0.001)
 """
-
-
-def numbers_in(trace: Path, process: int) -> list[int]:
-    return [
-        event.fields["timeout"]
-        for event in babeltrace.events(trace, lossy=True)
-        if event.name == TICKED and event.process == process
-    ]
 
 
 def left_behind(recorder: int) -> list[str]:
@@ -106,7 +98,9 @@ def kill_once(trace: Path, backend: str, victim: str, chance: random.Random) -> 
             assert recorder.returncode == 128 + signal.SIGKILL, complained
             lost = sum(json.loads(document)["losses"].values())
             # Before LTTng has described the events of a program, babeltrace refuses its streams.
-            recorded = numbers_in(trace, robot) if trace.exists() and count else []
+            recorded = (
+                babeltrace.ticks(trace, robot, lossy=True) if trace.exists() and count else []
+            )
             # The last event may have been cut off by the kill.
             assert len(recorded) + lost >= count
             assert lost or recorded == list(range(len(recorded)))
@@ -127,7 +121,7 @@ def kill_once(trace: Path, backend: str, victim: str, chance: random.Random) -> 
             until(lambda: not left_behind(recorder.pid))
             opened = Path(f"{trace}.partial")
             if any(opened.rglob("metadata")):
-                recorded = numbers_in(opened, robot)
+                recorded = babeltrace.ticks(opened, robot, lossy=True)
                 # A recorder that dies while it admits the robot may have asked LTTng to record it,
                 # which then happens while the robot runs.
                 first = 0 if admitted or not recorded else recorded[0]

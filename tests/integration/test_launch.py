@@ -14,7 +14,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import PROGRAMS, TICKED, fill
+from recording import PROGRAMS, fill
 
 pytest.importorskip("ros2launch", reason="ROS 2's launch is not installed")
 
@@ -131,7 +131,7 @@ def test_ctrl_c_loses_nothing(tmp_path: Path) -> None:
         rest, _ = launched.communicate()
     assert launched.returncode == 0, rest
     (emitted,) = (int(number) for number in PRINTED.findall(rest))
-    ticks = [e.fields["timeout"] for e in babeltrace.events(trace) if e.name == TICKED]
+    ticks = babeltrace.ticks(trace)
     assert ticks == list(range(emitted))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import babeltrace
-from recording import TICKED, Run, needs_root, takt
+from recording import Run, needs_root, takt
 from takt.runtime import tracetools
 
 BACKENDS = ["lttng", "ring"]
@@ -119,7 +119,7 @@ def test_all_starts_with_the_first_event_and_loses_none(backend: str, tmp_path: 
     assert after["lttng"] or backend == "ring"
     events = list(babeltrace.events(run.trace))
     assert [event.name for event in events if event.name == "ros2:rcl_init"] == ["ros2:rcl_init"]
-    assert [e.fields["timeout"] for e in events if e.name == TICKED] == list(range(100))
+    assert [e.fields["timeout"] for e in events if e.name == babeltrace.TICKED] == list(range(100))
     assert not any(run.document["losses"].values())
 
 
@@ -138,7 +138,7 @@ def test_threads_whose_first_events_come_at_once_lose_none(tmp_path: Path) -> No
     expected = sorted(100 * i + number for i in range(8) for number in range(50))
     for backend in BACKENDS:
         run = Run.of(tmp_path / backend, python(program), backend=backend)
-        ticks = [e.fields["timeout"] for e in babeltrace.events(run.trace) if e.name == TICKED]
+        ticks = babeltrace.ticks(run.trace)
         assert sorted(ticks) == expected
         assert not any(run.document["losses"].values())
 
@@ -155,7 +155,7 @@ def test_a_child_starts_by_itself_where_its_parent_has_not(tmp_path: Path) -> No
     )
     for backend in BACKENDS:
         run = Run.of(tmp_path / backend, python(program), backend=backend)
-        ticks = [e.fields["timeout"] for e in babeltrace.events(run.trace) if e.name == TICKED]
+        ticks = babeltrace.ticks(run.trace)
         assert ticks == list(range(100))
         assert not any(run.document["losses"].values())
 
@@ -168,7 +168,7 @@ def test_a_session_of_somebody_elses_sees_programs_that_start_in_it(
     subprocess.run(python(program), env=environment, check=True)
     subprocess.run(["lttng", "stop", "by-hand"], check=True, capture_output=True)
     names = [event.name for event in babeltrace.events(session_of_somebody)]
-    assert names == ["ros2:rcl_init", *[TICKED] * 10]
+    assert names == ["ros2:rcl_init", *[babeltrace.TICKED] * 10]
 
 
 # Descriptors
@@ -229,7 +229,7 @@ def test_the_ring_of_who_closes_all_descriptors_is_recorded_to_the_end(tmp_path:
     run = Run.of(tmp_path / "t", python(program), backend="ring")
     events = list(babeltrace.events(run.trace))
     assert sum(event.name == "ros2:rcl_timer_init" for event in events) == 20000
-    assert [e.fields["timeout"] for e in events if e.name == TICKED] == list(range(1000))
+    assert [e.fields["timeout"] for e in events if e.name == babeltrace.TICKED] == list(range(1000))
     assert not any(run.document["losses"].values())
 
 
@@ -251,7 +251,7 @@ def test_children_that_cannot_reach_the_recorders_tmp_are_recorded(
     program = SELF + LIBRARY + "init()\nfor number in range(3000): emit(number)\n"
     shell = ["unshare", "--mount", "sh", "-c", f'{inside} "$@"', str(tmp_path)]
     run = Run.of(tmp_path / "t", [*shell, *python(program)], backend="ring")
-    ticks = [e.fields["timeout"] for e in babeltrace.events(run.trace) if e.name == TICKED]
+    ticks = babeltrace.ticks(run.trace)
     assert ticks == list(range(3000))
     assert not any(run.document["losses"].values())
 
@@ -286,4 +286,4 @@ def test_a_child_in_another_network_and_another_tmp_is_late_and_that_is_said(
     shell = ["unshare", "--mount", "--net", "sh", "-c", 'mount -t tmpfs none /tmp; exec "$@"', "sh"]
     run = Run.of(tmp_path / "t", [*shell, *python(program)], backend="ring")
     assert run.document["losses"]["late_processes"] == 1
-    assert any(event.name == TICKED for event in babeltrace.events(run.trace))
+    assert any(event.name == babeltrace.TICKED for event in babeltrace.events(run.trace))

@@ -18,7 +18,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import EBPF, TAKT, TICK, TICKED, needs_privileges, needs_root, until
+from recording import EBPF, TAKT, TICK, needs_privileges, needs_root, until
 from takt.runtime import tracetools
 
 # Directories that others may have planted
@@ -132,6 +132,11 @@ REASONABLE = 400 << 10
 """Kilobytes of memory of a recorder: Python, 64 MiB of the kernel's buffers, seen twice."""
 
 
+def recorder_by_probes(trace: Path) -> Child[str]:
+    command = [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)]
+    return Child(command, stderr=subprocess.PIPE, text=True)
+
+
 def peak_memory(process: int) -> int:
     """Kilobytes of memory that a process has had at most."""
     (line,) = (
@@ -195,11 +200,7 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
     with attacker_of(MALICE, str(prefix), malice) as attacker:
         assert attacker.stdin
         trace = tmp_path / "trace"
-        with Child(
-            [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as recorder:
+        with recorder_by_probes(trace) as recorder:
             streams = f"ebpf/*-{attacker.pid}-*/*"
             until(
                 lambda: any(Path(f"{trace}.partial").glob(streams)) or recorder.poll() is not None
@@ -218,11 +219,7 @@ def test_no_process_of_another_user_can_hang_or_feed_the_recorder(
         attacker.stdin.close()
     assert recorder.returncode == 0, said
     assert peak < REASONABLE
-    ticks = [
-        e.fields["timeout"]
-        for e in babeltrace.events(trace, lossy=True)
-        if e.process == attacker.pid and e.name == TICKED
-    ]
+    ticks = babeltrace.ticks(trace, attacker.pid, lossy=True)
     assert ticks == list(range(100))
 
 
@@ -282,11 +279,7 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
         assert robot.stdout
         robot.stdout.readline()
         trace = tmp_path / "trace"
-        with Child(
-            [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as recorder:
+        with recorder_by_probes(trace) as recorder:
             streams = f"ebpf/*-{robot.pid}-*/*"
             until(
                 lambda: any(Path(f"{trace}.partial").glob(streams)) or recorder.poll() is not None
@@ -298,11 +291,7 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
     assert recorder.returncode == 0, said
     assert peak < REASONABLE
     assert "1 unrecorded process" in said
-    ticks = [
-        e.fields["timeout"]
-        for e in babeltrace.events(trace, lossy=True)
-        if e.process == robot.pid and e.name == TICKED
-    ]
+    ticks = babeltrace.ticks(trace, robot.pid, lossy=True)
     assert ticks
 
 
@@ -349,11 +338,7 @@ def test_a_library_that_grows_while_it_is_read_is_not_read_to_its_end(
         assert attacker.stdout
         assert robot.stdout
         robot.stdout.readline()
-        with Child(
-            [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)],
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as recorder:
+        with recorder_by_probes(trace) as recorder:
             assert attacker.stdout.readline() == "grown\n"
             streams = f"ebpf/*-{robot.pid}-*/*"
             limit = 1 << 30
@@ -423,11 +408,7 @@ def test_processes_with_many_libraries_leave_the_recorder_its_descriptors(
     assert done.returncode == 0, done.stderr
     unrecorded = json.loads(done.stdout)["losses"]["unrecorded_processes"]
     assert count - descriptors < unrecorded <= count
-    ticks = [
-        e.fields["timeout"]
-        for e in babeltrace.events(trace, lossy=True)
-        if e.process == robot.pid and e.name == TICKED
-    ]
+    ticks = babeltrace.ticks(trace, robot.pid, lossy=True)
     assert ticks
 
 

@@ -20,7 +20,6 @@ from recording import (
     PROGRAMS,
     TAKT,
     TICK,
-    TICKED,
     Run,
     needs_privileges,
     probe_is_placed,
@@ -60,14 +59,6 @@ def has_events(trace: Path) -> bool:
     return any(stream.stat().st_size > 0 for stream in streams)
 
 
-def ticks(trace: Path, process: int) -> list[int]:
-    return [
-        event.fields["timeout"]
-        for event in babeltrace.events(trace)
-        if event.name == TICKED and event.process == process
-    ]
-
-
 @pytest.fixture(params=["lttng", "ring"])
 def backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
@@ -87,7 +78,7 @@ def test_labels_stay_with_the_recording(backend: str, tmp_path: Path) -> None:
     assert told["ros"] == os.environ.get("ROS_DISTRO")
     assert re.fullmatch(r"\d+\.\d+\.\d+", told["packages"]["rcl"])
     # What other readers of the format see is a trace as before.
-    assert any(event.name == TICKED for event in babeltrace.events(trace))
+    assert any(event.name == babeltrace.TICKED for event in babeltrace.events(trace))
 
 
 def test_a_label_that_is_none_starts_no_command(tmp_path: Path) -> None:
@@ -180,7 +171,7 @@ def test_two_commands_at_once_are_kept_apart(tmp_path: Path, backend: str) -> No
         assert recorder.returncode == 0, said
         recorded = babeltrace.events(tmp_path / name)
         assert {event.process for event in recorded} == {process}
-        assert ticks(tmp_path / name, process) == list(range(int(printed)))
+        assert babeltrace.ticks(tmp_path / name, process) == list(range(int(printed)))
 
 
 def test_the_trace_may_be_beside_this_folder(
@@ -207,7 +198,7 @@ def test_what_already_runs(tmp_path: Path, backend: str) -> None:
         assert recorder.returncode == 0, said
         program.send_signal(signal.SIGTERM)
         emitted = int(line(program))
-    recorded = ticks(trace, process)
+    recorded = babeltrace.ticks(trace, process)
     first = recorded[0]
     assert recorded == list(range(first, first + len(recorded)))
     assert first + len(recorded) <= emitted
@@ -230,7 +221,7 @@ def test_a_process_that_starts_while_the_recorder_runs(tmp_path: Path) -> None:
         _, said = recorder.communicate()
         older.send_signal(signal.SIGINT)
     assert recorder.returncode == 0, said
-    assert ticks(trace, process) == list(range(emitted))
+    assert babeltrace.ticks(trace, process) == list(range(emitted))
 
 
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
@@ -244,7 +235,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     done = record("--backend", "ring", "-o", str(trace), "--", sys.executable, "-c", suicide)
     assert done.returncode == 128 + signal.SIGKILL
-    recorded = [e.fields["timeout"] for e in babeltrace.events(trace) if e.name == TICKED]
+    recorded = babeltrace.ticks(trace)
     assert recorded == list(range(1000))
 
 
@@ -276,7 +267,7 @@ def test_a_process_id_that_is_used_again(tmp_path: Path, tracer: str) -> None:
     reuse = [sys.executable, str(PROGRAMS / "reuse.py")]
     run = Run.of(tmp_path / "trace", reuse, backend=tracer)
     assert not any(run.document["losses"].values())
-    assert ticks(run.trace, int(run.output)) == list(range(2000))
+    assert babeltrace.ticks(run.trace, int(run.output)) == list(range(2000))
 
 
 # Probes in the kernel
@@ -308,7 +299,7 @@ def test_processes_that_have_ended_are_forgotten_without_a_loss(tmp_path: Path) 
     assert memory[-1] - memory[0] < 1.5 * 100 * 40  # without forgetting, two batches
     emitted: dict[int, list[int]] = {}
     for event in babeltrace.events(trace):
-        if event.name == TICKED:
+        if event.name == babeltrace.TICKED:
             emitted.setdefault(event.process, []).append(event.fields["timeout"])
     assert len(emitted) == 3 * 100
     assert all(numbers == list(range(1000)) for numbers in emitted.values())
@@ -343,7 +334,7 @@ def test_scheduling_events_fit_the_tracers(tmp_path: Path, tracer: str) -> None:
                 running = True
             elif event.fields["prev_tid"] == process:
                 running = False
-        elif event.name == TICKED and event.process == process:
+        elif event.name == babeltrace.TICKED and event.process == process:
             ticked += 1
             if running is False:
                 # The switch to the process is missing. That is one misfit for the whole slice.
@@ -467,7 +458,7 @@ def test_signal_reaches_the_command_and_the_trace_is_whole(
     recorder.send_signal(number)
     emitted, said = recorder.communicate()
     assert recorder.returncode == 0, said
-    assert ticks(trace, process) == list(range(int(emitted)))
+    assert babeltrace.ticks(trace, process) == list(range(int(emitted)))
     assert str(trace) in said
     assert f"takt-{recorder.pid}-" not in sessions()
     assert not Path(f"{trace}.partial").exists()
@@ -477,7 +468,7 @@ def test_duration_ends_the_command(tmp_path: Path) -> None:
     done = record("-o", str(tmp_path / "trace"), "--duration", "0.5", "--", *TICK_FOR_SURE)
     assert done.returncode == 0, done.stderr
     process, emitted = map(int, done.stdout.split())
-    assert ticks(tmp_path / "trace", process) == list(range(emitted))
+    assert babeltrace.ticks(tmp_path / "trace", process) == list(range(emitted))
 
 
 def test_the_commands_status_is_ours(tmp_path: Path) -> None:
@@ -496,7 +487,7 @@ def check_partial(partial: Path, program: int) -> None:
     assert json.loads(done.stdout)["warnings"] == [
         f"{partial}: of a recording that was interrupted, or goes on: its last second is missing"
     ]
-    recorded = ticks(partial, program)
+    recorded = babeltrace.ticks(partial, program)
     assert len(recorded) > 0
     assert recorded == list(range(len(recorded)))
 
@@ -601,7 +592,7 @@ def test_ordinary_user_gets_a_daemon_of_their_own(tmp_path: Path, ordinary_user:
     )
     assert done.returncode == 0, done.stderr
     process, emitted = map(int, done.stdout.split())
-    assert ticks(trace, process) == list(range(emitted))
+    assert babeltrace.ticks(trace, process) == list(range(emitted))
 
 
 def test_probes_need_privileges(tmp_path: Path, ordinary_user: list[str]) -> None:

@@ -23,7 +23,6 @@ from recording import (
     PROGRAMS,
     TAKT,
     TICK,
-    TICKED,
     Run,
     info,
     needs_privileges,
@@ -91,11 +90,7 @@ def test_a_robot_in_a_container_is_recorded(tmp_path: Path) -> None:
         done = record("--backend", "ebpf", "--duration", "2", "-o", str(trace))
         robot.send_signal(signal.SIGINT)
     assert done.returncode == 0, done.stderr
-    recorded = [
-        event.fields["timeout"]
-        for event in babeltrace.events(trace, lossy=True)
-        if event.name == TICKED and event.process == process
-    ]
+    recorded = babeltrace.ticks(trace, process, lossy=True)
     assert len(recorded) > 100
     assert recorded == list(range(recorded[0], recorded[0] + len(recorded)))
 
