@@ -7,7 +7,8 @@ import unicodedata
 
 NONE = "–"
 
-_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "µs": 1_000, "ns": 1}
+"""Nanoseconds, the longest first."""
 
 
 def duration(nanoseconds: float | None) -> str:
@@ -18,8 +19,14 @@ def duration(nanoseconds: float | None) -> str:
         return "0"
     # The unit is chosen after rounding: 999 999 ns read as "1.00 ms", never as "1000 µs".
     rounded = float(f"{abs(nanoseconds):.3g}")
-    size, unit = next((unit for unit in _UNITS if rounded >= unit[0]), _UNITS[-1])
-    return f"{significant(nanoseconds / size)} {unit}"
+    unit = next((unit for unit, size in UNITS.items() if rounded >= size), "ns")
+    return f"{significant(nanoseconds / UNITS[unit])} {unit}"
+
+
+def exact_duration(nanoseconds: int) -> str:
+    """A time with the largest unit that keeps it whole, in ASCII: "250us"."""
+    unit = next(unit for unit, size in UNITS.items() if nanoseconds % size == 0)
+    return f"{nanoseconds // UNITS[unit]}{unit}".replace("µ", "u")
 
 
 def goal_of(goal: int | None, kind: str = "latency") -> str:

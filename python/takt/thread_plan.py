@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from takt import pipeline, processors
 from takt.documents import Bounds, Callback, Model
 from takt.errors import UserError
-from takt.formatting import printable
+from takt.formatting import exact_duration, printable
 from takt.names import executor_labels
 
 Json = dict[str, Any]
@@ -91,22 +91,14 @@ def _group(callback: Callback) -> str:
         return callback.topic
     period = getattr(callback.activation, "period", None)
     if callback.kind == "timer" and period:
-        return f"timer-{_time(period)}"
+        return f"timer-{exact_duration(period)}"
     return callback.name or callback.id
 
 
 def _reservation(executor: Json) -> str:
     budget, deadline, period = (executor[key] for key in ("budget", "deadline", "period"))
     within = [] if deadline == period else [deadline]
-    return "/".join(map(_time, [budget, *within, period]))
-
-
-def _time(nanoseconds: int) -> str:
-    """With the largest unit that keeps it whole."""
-    for size, unit in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")):
-        if nanoseconds % size == 0:
-            return f"{nanoseconds // size}{unit}"
-    return f"{nanoseconds}ns"
+    return "/".join(map(exact_duration, [budget, *within, period]))
 
 
 def _fields(row: Json) -> str:

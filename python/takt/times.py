@@ -9,10 +9,12 @@ from typing import Any
 import click
 from click import BadParameter
 
+from takt.formatting import UNITS
+
 LONGEST = 10**15
 """Nanoseconds; no time of a model is longer."""
 
-_UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_UNITS = UNITS | {"us": UNITS["µs"]}
 _TIME = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(ns|us|µs|ms|s)\s*", re.ASCII)
 
 
