@@ -17,7 +17,7 @@ from takt.documents import Callback, Chain, Edge, Join, Model
 from takt.errors import UserError
 from takt.formatting import duration, printable
 from takt.names import executor_labels
-from takt.report.graph import edge_label, rate, short
+from takt.report.graph import edge_label, laid_out, rate, short
 
 LAYOUT_SECONDS = 120
 
@@ -166,14 +166,7 @@ def dot(model: Model, chains: Sequence[Chain] = ()) -> str:
 def svg(model: Model, chains: Sequence[Chain] = ()) -> str:
     """The graph, laid out. UserError if Graphviz is not installed or gives up."""
     try:
-        done = subprocess.run(
-            ["dot", "-Tsvg"],
-            input=dot(model, chains),
-            capture_output=True,
-            encoding="utf-8",
-            timeout=LAYOUT_SECONDS,
-            check=True,
-        )
+        return laid_out(dot(model, chains), LAYOUT_SECONDS)
     except FileNotFoundError as error:
         raise UserError(
             "Graphviz lays out the graph, but its program 'dot' is not installed: apt install "
@@ -186,7 +179,6 @@ def svg(model: Model, chains: Sequence[Chain] = ()) -> str:
         ) from error
     except subprocess.CalledProcessError as error:
         raise UserError(f"'dot' failed: {error.stderr.strip() or error.returncode}") from error
-    return done.stdout
 
 
 def _dot(drawing: Drawing, chains: Sequence[Chain]) -> Iterator[str]:

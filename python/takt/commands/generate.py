@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 from typing import Annotated
 
-from takt import built, console, files
+from takt import built, files
 from takt.arguments import Option
-from takt.commands.model import summary
+from takt.commands.model import hand_out
 from takt.errors import UserError
-from takt.terminal import show
 
 EXAMPLES = """
 takt generate --seed 7                                       a model of a few callbacks
@@ -92,13 +90,7 @@ def generate(
         (load, load),
         chances,
     )
-    files.write_text(output, text)
-    if output == files.STANDARD_STREAM:
-        return
-    if json:
-        console.print_json(text)
-    else:
-        show(f"{output}: {summary(json_format.loads(text))}")
+    hand_out(text, output, json)
 
 
 def _chance(assignment: str) -> tuple[str, int]:

@@ -126,6 +126,11 @@ def model(
         text = inputs.with_goals(inputs.ModelText(text, output), read).text
     if what_if is not None:
         text = _changed(inputs.what_if(inputs.ModelText(text, output), what_if).text, what_if)
+    hand_out(text, output, json)
+
+
+def hand_out(text: str, output: str, json: bool) -> None:
+    """Writes a model, and prints it as well or says what it consists of."""
     files.write_text(output, text)
     if output == files.STANDARD_STREAM:
         return

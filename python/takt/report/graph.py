@@ -49,21 +49,24 @@ def draw(model: Model) -> str | None:
     if not callbacks or len(callbacks) > LARGEST_GRAPH:
         return None
     try:
-        done = subprocess.run(
-            ["dot", "-Tsvg"],
-            input="\n".join(_dot(model, callbacks)),
-            capture_output=True,
-            encoding="utf-8",
-            timeout=LAYOUT_SECONDS,
-            check=True,
-        )
+        drawing = laid_out("\n".join(_dot(model, callbacks)), LAYOUT_SECONDS)
     except FileNotFoundError as error:
         raise UserError(
             "Graphviz draws the callback graph, but 'dot' is not installed: apt install graphviz"
         ) from error
     except subprocess.SubprocessError:
         return None
-    return _clean(done.stdout, model)
+    return _clean(drawing, model)
+
+
+def laid_out(graph: str, seconds: int) -> str:
+    """The SVG that Graphviz makes of a graph. Raises FileNotFoundError if it is not installed,
+    subprocess.SubprocessError if it gives up.
+    """
+    dot = ["dot", "-Tsvg"]
+    return subprocess.run(
+        dot, input=graph, capture_output=True, encoding="utf-8", timeout=seconds, check=True
+    ).stdout
 
 
 def chain_parts(model: Model, chain: Chain) -> list[str]:
