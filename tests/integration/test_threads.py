@@ -96,7 +96,7 @@ def test_a_sleep_ends_also_when_the_context_is_shut_down(tmp_path: Path) -> None
     if not PROGRAM.exists():
         pytest.skip("CMake found no rclcpp, so its programs are not built")
     recorded = Run.of(
-        tmp_path / "trace", [str(PROGRAM), "rate_after_shutdown", "10"], backend="ring"
+        tmp_path / "trace", [str(PROGRAM), "rate_after_shutdown", "1000"], backend="ring"
     )
     names = [event.name for event in babeltrace.events(recorded.trace)]
     sleeps = [name for name in names if name.startswith("takt:rate_")]

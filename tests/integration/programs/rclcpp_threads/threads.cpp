@@ -148,6 +148,7 @@ void rate_after_shutdown(milliseconds time) {
   rclcpp::Rate rate(std::chrono::duration<double>(1) / time);
   rate.sleep();
   rclcpp::shutdown();
+  rate.reset();  // where the shutdown took a period, there would be nothing to sleep for
   try {
     rate.sleep();
     std::exit(2);  // rclcpp has changed
