@@ -262,6 +262,17 @@ def test_a_killed_publisher_has_said_what_it_said(meeting: Path, start: Any) -> 
     start("sharing_listen.py")
 
 
+def test_a_killed_publisher_is_forgotten_where_nobody_waits(meeting: Path, start: Any) -> None:
+    """This executor is told of messages: it never asks whether there is one, as a wait does."""
+    listener = start("sharing_listen.py", "takt.executors.EventsExecutor")
+    talker = start("sharing_talk.py", "a", "10000")
+    hears_each(meeting, listener, talker)
+    talker.end(signal.SIGKILL)
+    until(lambda: [end["joined"] for end in sharing(meeting)["/image"]] == [0])
+    # Whoever looks for publishers removes the files of the killed one.
+    start("sharing_listen.py")
+
+
 @libraries
 def test_a_killed_subscription_is_no_loss_for_others(meeting: Path, start: Any) -> None:
     listener, talker = start("sharing_listen.py"), start("sharing_talk.py", "a", "100000")

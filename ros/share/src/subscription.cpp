@@ -358,6 +358,8 @@ rmw_ret_t Subscription::take(Target& target, const void* traced, bool* taken,
     ring.release(*lease);  // a word of its own, so it needs no lock
     *taken = result == RMW_RET_OK;
     if (*taken) trace_take(handle, traced, lease->message.source_time, true);
+    lock.lock();
+    drop_gone();  // after the last message of a publisher there may be no other take
     return result;
   }
 }
@@ -419,13 +421,16 @@ void Subscription::hear(int socket) {
   for (const rmw_guard_condition_t* const condition : waiting_) {
     [[maybe_unused]] const rmw_ret_t result = middleware().trigger(condition);
   }
-  if (callback_ == nullptr || !channel.is_switched) return;
-  memory::RingReader& ring = channel.receiver->ring();
-  ring.arm();
-  const std::uint64_t newest = ring.newest();
-  const std::uint64_t known = std::max(channel.told, ring.next() - 1);
-  channel.told = newest;
-  if (newest > known) callback_(callback_data_, newest - known);
+  if (callback_ == nullptr) return;
+  if (channel.is_switched) {
+    memory::RingReader& ring = channel.receiver->ring();
+    ring.arm();
+    const std::uint64_t newest = ring.newest();
+    const std::uint64_t known = std::max(channel.told, ring.next() - 1);
+    channel.told = newest;
+    if (newest > known) callback_(callback_data_, newest - known);
+  }
+  drop_gone();  // who is told of messages never asks for them by is_ready()
 }
 
 std::string Subscription::describe() {
