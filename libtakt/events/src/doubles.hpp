@@ -16,10 +16,16 @@ namespace takt::events {
 /// by what a tracepoint takes, because each session reads the clock for itself. So an event is a
 /// repetition if another trace delivered an equal one of the same thread just before that this
 /// trace has not repeated yet. If traces lack some events, each of all is still delivered once.
+/// A thread may lose its processor within a tracepoint, after the first session and before the
+/// next. It has no other event until then, so its newest one may be repeated much later. Of events
+/// without fields that is not believed, as all of them are equal.
 class Doubles {
  public:
   /// Longer than a tracepoint takes, and shorter than what a thread does between two equal events.
   static constexpr Duration window = std::chrono::microseconds(20);
+  /// The same for the newest event of a thread: longer than a thread that was preempted waits, and
+  /// shorter than what lies between two recordings.
+  static constexpr Duration longest_preemption = std::chrono::milliseconds(100);
   /// At most so many events of a thread are remembered.
   static constexpr std::size_t most_of_a_thread = 256;
 

@@ -364,6 +364,32 @@ TEST_F(DecoderTest, EventsOfSeveralSessionsAreDeliveredOnce) {
   }
 }
 
+/// One session has buffers for each process, the other one for all; the thread was preempted
+/// between them for a while.
+TEST_F(DecoderTest, EventsOfASessionForEachProcessAndOneForAllAreDeliveredOnce) {
+  const std::vector<std::uint64_t> times[] = {{1'000, 70'000'000, 190'000'000},
+                                              {1'300, 120'000'000, 190'000'500}};
+  for (const int session : {0, 1}) {
+    TraceWriter writer;
+    writer.uuid[0] = session == 0 ? 'a' : 'b';
+    if (session == 1) writer.extra_environment = "vpid = 1;";
+    const auto end = writer.declare("ros2:callback_end", std::string(handle) + "_callback;");
+    Bits content;
+    std::uint64_t number = 0;
+    for (const std::uint64_t time : times[session]) {
+      writer.header(content, end, time, true);
+      TraceWriter::add_context(content, 1, 1, "p");
+      content.add(++number, 64);
+    }
+    writer.write(scratch, {TraceWriter::packet({.begin = 1, .end = 1}, content)},
+                 fmt::format("session-{}", session));
+  }
+  const Seen seen =
+      read({scratch.path() / "session-0", scratch.path() / "session-1"}, Decoder::own);
+  ASSERT_EQ(seen.error, "");
+  EXPECT_EQ(seen.events.size(), 3u);
+}
+
 /// Packets of one stream.
 class Packets : public DecoderTest {
  protected:
