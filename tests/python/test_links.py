@@ -173,6 +173,18 @@ def test_a_polling_planner_of_rclcpp_uses_what_its_timer_took() -> None:
     )
 
 
+def test_what_a_thread_stores_for_a_timer_is_the_newest_message_or_the_one_before() -> None:
+    expected = sorted(line[0] for line in truth("stores-thread"))
+    found = document("flow", "stores-thread", "--from", "/x", "--to", "/sink")
+    (flow,) = found["flows"]
+    assert 200 <= flow["count"] <= len(expected)
+    assert flow["uncertain"] == flow["count"]
+    middle = expected[len(expected) // 2]
+    assert flow["p50"] - CLOCK_READING < middle < flow["at_most"]["p50"] + CLOCK_READING
+    warnings = document("model", "stores-thread")["provenance"]["warnings"]
+    assert any("messages of /x that something else of its node took itself" in w for w in warnings)
+
+
 def test_sets_that_match_late_are_between_the_newest_and_the_oldest_message() -> None:
     (flow,) = document("flow", "filters-late", "--from", "/x", "--to", "/sink")["flows"]
     assert flow["count"] == flow["uncertain"] == 262

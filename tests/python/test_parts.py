@@ -18,7 +18,7 @@ BESIDE = ROOT.parent / "shared" / "traces"
 """Large recordings, which are read where they lie beside the repository."""
 STAGE = list(STAGES)
 
-NO_CHAINS = {"transforms-together.tar.xz"}
+NO_CHAINS = {"stores-thread.tar.xz", "transforms-together.tar.xz"}
 """Recordings in which no way of takt flow is a chain of the model. Nor has talk-rclpy any: its only
 callback sends to itself.
 """

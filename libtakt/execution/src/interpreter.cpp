@@ -22,6 +22,9 @@ constexpr std::size_t most_triggers = 1 << 12;
 /// forgotten. Executors keep fewer.
 constexpr std::size_t most_expiries = 1 << 12;
 
+/// A thread that took so many messages in vain, and has never published, takes them for others.
+constexpr std::size_t most_in_vain = 8;
+
 /// Whether executors of this kind say when each expiry was, and run an instance for it. Those that
 /// wait in rcl say when they found the timer ready, and those by deadlines may drop expiries.
 bool keeps_expiries(std::string_view kind) { return kind != "single_threaded" && kind != "edf"; }
@@ -330,6 +333,8 @@ void Interpreter::ended(const CallbackInstance& instance) {
   tell(&Observer::on_instance, instance);
 }
 
+bool Interpreter::Taking::only_stores() const { return !publishes && replaced >= most_in_vain; }
+
 void Interpreter::settle_take(const Occurrence& at) {
   const Received* const taken = takes_.unclaimed(at.thread);
   if (taken == nullptr || !taken->subscription) {
@@ -346,22 +351,31 @@ void Interpreter::settle_take(const Occurrence& at) {
     tell_read(*takes_.release(at.thread), at.thread, reader->first, reader->second);
   } else if (!callbacks_.is_of_executor(at.thread) && !threads_.is_outside(at.thread) &&
              object_tracker_.announces_callback(*taken->subscription)) {
-    auto& unused = grow_to(unused_takes_, at.thread);
-    std::erase_if(unused,
-                  [&](const Received& older) { return older.subscription == taken->subscription; });
-    unused.push_back(*takes_.release(at.thread));
+    Taking& taking = grow_to(taking_, at.thread);
+    const Received message = *takes_.release(at.thread);
+    if (taking.only_stores()) {
+      tell_read(message, at.thread, InstanceId::none,
+                database_.objects_[*message.subscription].callback);
+      return;
+    }
+    taking.replaced += std::erase_if(taking.unused, [&](const Received& older) {
+      return older.subscription == message.subscription;
+    });
+    if (taking.only_stores()) taking.unused.clear();
+    taking.unused.push_back(message);
   }
 }
 
 void Interpreter::begin_taken(ThreadIndex thread, TopicIndex topic) {
-  if (thread.value() >= unused_takes_.size() || callbacks_.current(thread) != nullptr) {
-    return;
-  }
-  auto& unused = unused_takes_[thread.value()];
   // Any thread may log.
-  if (unused.empty() || is_infrastructure(database_.objects_[topic])) {
+  if (thread.value() >= taking_.size() || callbacks_.current(thread) != nullptr ||
+      is_infrastructure(database_.objects_[topic])) {
     return;
   }
+  Taking& taking = taking_[thread.value()];
+  taking.publishes = true;
+  auto& unused = taking.unused;
+  if (unused.empty()) return;
   const Received last = unused.back();
   unused.pop_back();
   const ObservedCallbackIndex callback = database_.objects_[*last.subscription].callback;

@@ -254,6 +254,15 @@ void Causality::replay(std::size_t number, bool bound) {
   }
 }
 
+/// A callback has stored what it took when it ends. When a thread that serves no executor has, no
+/// event shows.
+bool Causality::is_stored_by(InstanceId run, Instant time) const {
+  const Store& store = history_.store();
+  if (!store.is_read(run)) return true;
+  const Run* const reader = store.find(store.reader_of(run));
+  return reader != nullptr && reader->end <= time;
+}
+
 bool Causality::is_stored(execution::ObservedCallbackIndex callback) const {
   return callback.value() < of_input_.size() && !of_input_[callback.value()].empty();
 }
@@ -265,7 +274,8 @@ LinkKind Causality::kind_of_use(execution::ObservedCallbackIndex reader) const {
                                                  : LinkKind::partial_sync;
 }
 
-/// The newest message of each subscription that the sender had taken by then.
+/// The newest message of each subscription that the sender had taken by then: in this run, or
+/// perhaps in an earlier one.
 void Causality::add_reads(const Message& message, const Run& sender, std::size_t number,
                           std::vector<Input>& inputs) const {
   const Store& store = history_.store();
@@ -291,6 +301,18 @@ void Causality::add_reads(const Message& message, const Run& sender, std::size_t
       of_same->oldest = oldest;
     }
   }
+  if (links_[number].grounds != links::Grounds::observed) return;
+  // Where nothing new was there, it may have used the last one again.
+  for (const auto callback : links_[number].inputs) {
+    const bool is_there = std::any_of(
+        inputs.begin() + static_cast<std::ptrdiff_t>(first), inputs.end(),
+        [&](const Input& input) { return store.find(input.run)->callback == callback; });
+    const auto last = is_there ? std::nullopt : history_.last_ended(callback, sender.start);
+    const Run* const reader = last ? store.find(store.reader_of(*last)) : nullptr;
+    if (reader != nullptr && reader->callback == sender.callback) {
+      inputs.push_back({*last, kind, number, InstanceId::none});
+    }
+  }
 }
 
 void Causality::add_stored(const Message& message, const Run& sender, std::size_t number,
@@ -308,7 +330,9 @@ void Causality::add_stored(const Message& message, const Run& sender, std::size_
     }
     for (const auto callback : link.inputs) {
       if (const auto input = history_.last_ended(callback, sender.start)) {
-        inputs.push_back({*input, kind_of_use(sender.callback), number, *input});
+        const InstanceId oldest =
+            is_stored_by(*input, sender.start) ? *input : history_.last_before(callback, *input);
+        inputs.push_back({*input, kind_of_use(sender.callback), number, oldest});
       }
     }
     return;

@@ -1,6 +1,7 @@
 #include "takt/flow/history.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace takt::flow {
 
@@ -93,6 +94,12 @@ std::optional<InstanceId> History::first_after(execution::ObservedCallbackIndex 
   const auto runs = runs_of(callback);
   const auto found = std::ranges::upper_bound(runs, other);
   return found == runs.end() ? std::nullopt : std::optional(*found);
+}
+
+InstanceId History::last_before(execution::ObservedCallbackIndex callback, InstanceId other) const {
+  const auto runs = runs_of(callback);
+  const auto found = std::ranges::lower_bound(runs, other);
+  return found == runs.begin() ? InstanceId::none : *std::prev(found);
 }
 
 std::optional<InstanceId> History::last_ended(execution::ObservedCallbackIndex callback,

@@ -75,7 +75,7 @@ void Store::on_read(const execution::Database& database, const execution::Read& 
   run->thread = read.thread;
   run->is_known = true;
   run->by_memory = read.by_memory;
-  reads_[read.reader].push_back(read.id);
+  if (read.reader != InstanceId::none) reads_[read.reader].push_back(read.id);
   readers_[read.id] = read.reader;
   keep_times(database, read.id, read.callback);
   settle(database, read.id);

@@ -32,7 +32,15 @@ bool Evidence::is_watchdog(const execution::Objects& objects, ObservedCallbackIn
                            ObservedCallbackIndex subscription) const {
   const auto node = objects.node_of(objects[subscription]);
   return node && inputs(*node).subscriptions().at(subscription).runs >= fewest_runs_watched &&
-         !of(timer).soon_after.contains(subscription);
+         !of(timer).soon_after.contains(subscription) &&
+         of(timer).again_after.contains(subscription);
+}
+
+bool Evidence::is_taken_to_store(ObservedCallbackIndex subscription) const {
+  const auto& readers = of(subscription).read_by;
+  return !readers.empty() && std::ranges::all_of(readers, [this](ObservedCallbackIndex reader) {
+    return of(reader).topics.empty();
+  });
 }
 
 const NodeInputs& Evidence::inputs(execution::NodeIndex node) const {
@@ -70,7 +78,7 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
 
   Activity& activity = grow_to(callbacks_, instance.callback);
   activity.ran = true;
-  activity.last = instance.start;
+  const auto before = std::exchange(activity.last, instance.start);
   // An executor takes a message before it calls the callback.
   activity.is_of_thread |= instance.taken == instance.start;
   Beginning& beginning = activity.beginning;
@@ -86,6 +94,7 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
     for (const auto& [subscription, input] : inputs_[node->value()].subscriptions()) {
       const auto& last = callbacks_[subscription.value()].last;
       if (last && *last > since) activity.soon_after.insert(subscription);
+      if (before && (!last || *last < *before)) activity.again_after.insert(subscription);
     }
   }
   if (owner.kind != execution::CallbackKind::subscription || !node ||
@@ -101,11 +110,13 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
 
 void Evidence::on_read(const Database& /*database*/, const execution::Read& read) {
   grow_to(callbacks_, read.reader_callback).reads.insert(read.callback);
+  grow_to(callbacks_, read.callback).read_by.insert(read.reader_callback);
 }
 
 void Evidence::forget(Activity& activity) {
   Activity kept;
   kept.reads = activity.reads;
+  kept.read_by = activity.read_by;
   kept.is_of_thread = activity.is_of_thread;
   kept.beginning = activity.beginning;
   activity = std::move(kept);

@@ -38,6 +38,13 @@ class NodeInference {
           execution::is_transform(objects[*objects.topic_of(objects[subscription])]);
       if (evidence.of(subscription).ran && !stores_transforms) subscriptions_.insert(subscription);
     }
+    for (const execution::Subscription& subscription : objects.subscriptions) {
+      if (subscription.node == node && !evidence.of(subscription.callback).ran &&
+          evidence.is_taken_to_store(subscription.callback) &&
+          !execution::is_transform(objects[subscription.topic])) {
+        taken_.insert(subscription.callback);
+      }
+    }
     for (const execution::Timer& timer : objects.timers) {
       const auto& activity = evidence.of(timer.callback);
       const bool is_triggered = objects[timer.callback].triggers.has_value();
@@ -316,6 +323,10 @@ class NodeInference {
       link.inputs.push_back(subscription);
       link.confidence.push_back(confidence(subscription, timer));
     }
+    for (const ObservedCallbackIndex subscription : taken_) {
+      link.inputs.push_back(subscription);
+      link.confidence.push_back(confidence(subscription, timer));
+    }
     return link;
   }
 
@@ -325,6 +336,8 @@ class NodeInference {
   NodeIndex node_;
   /// Those that ran after start-up. One that only stores transforms is none of them.
   Members subscriptions_;
+  /// Those whose messages others of the node take themselves, to store them.
+  Members taken_;
   /// The timers that publish.
   Members timers_;
 };
@@ -413,13 +426,21 @@ std::vector<ObservedCallbackIndex> unknown_uses(const Evidence& evidence, const 
       unknown.push_back(subscription);
     }
   }
+  for (const execution::Subscription& subscription : objects.subscriptions) {
+    if (subscription.node && publishing.contains(*subscription.node) &&
+        !objects.has_all_links(subscription.process) && !used.contains(subscription.callback) &&
+        evidence.is_taken_to_store(subscription.callback) &&
+        !execution::is_transform(objects[subscription.topic])) {
+      unknown.push_back(subscription.callback);
+    }
+  }
   return unknown;
 }
 
 std::vector<Link> inferred_links(const Evidence& evidence, const Objects& objects,
                                  const std::set<NodeIndex>& known) {
   std::vector<Link> links;
-  for (std::size_t i = 0; i < evidence.inputs().size(); ++i) {
+  for (std::size_t i = 0; i < objects.nodes.size(); ++i) {
     const NodeIndex node(i);
     if (known.contains(node) || objects.has_all_links(objects[node].process)) continue;
     auto more = NodeInference(evidence, objects, node).run();

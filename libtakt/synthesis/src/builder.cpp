@@ -815,6 +815,14 @@ void Builder::add_sampled_edges() {
   for (const SampledInput& input : find_sampled_inputs(observations_, objects_, links_)) {
     const auto from = callback_of_.find(input.subscription);
     const auto to = callback_of_.find(input.timer);
+    const auto topic = objects_.topic_of(objects_[input.subscription]);
+    if (to != callback_of_.end() && topic &&
+        observations_.links().is_taken_to_store(input.subscription)) {
+      warnings_.push_back(fmt::format(
+          "\"{}\" {} messages of {} that something else of its node took itself: flows "
+          "have this link, and no chain of a model does",
+          model_[to->second].id, input.confidence ? "seems to use" : "uses", objects_[*topic]));
+    }
     if (from == callback_of_.end() || to == callback_of_.end() ||
         (input.confidence && join_of_.contains(input.subscription)) ||
         !known.insert({from->second, to->second}).second) {

@@ -104,6 +104,23 @@ TEST_F(Polling, AThreadThatTakesSeveralMessagesUsesTheLastForTheRunAndReadsTheOt
   EXPECT_EQ(seen.reads[0].reader, seen.instances[0].id);
 }
 
+/// It takes them for a callback that publishes. One that empties a queue before it publishes first
+/// is known as soon as it does.
+TEST_F(Polling, AThreadThatOnlyTakesStoresItsMessages) {
+  for (std::int64_t stamp = 1; stamp <= 12; ++stamp) take(objects, to_objects, stamp);
+  publish(13);
+  take(objects, to_objects, 14);
+  publish(15);
+  run();
+  ASSERT_THAT(read(), ElementsAre(PublicationId(10), PublicationId(11), PublicationId(12)));
+  for (const Read& each : seen.reads) {
+    EXPECT_EQ(each.reader, InstanceId::none);
+    EXPECT_EQ(each.reader_callback, each.callback);
+  }
+  ASSERT_THAT(seen.instances, Not(testing::IsEmpty()));
+  EXPECT_EQ(seen.instances.back().source, PublicationId(14));
+}
+
 /// A message that an executor takes and whose callback is not seen belongs to nothing.
 TEST_F(Polling, ThreadsThatRunCallbacksReadNothingBetweenThem) {
   take(objects, to_objects, 1);

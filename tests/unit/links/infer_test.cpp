@@ -126,6 +126,55 @@ TEST_F(Fused, ATimerSamplesWhatIsStoredButNoTransforms) {
   EXPECT_THAT(links_of(scenario), ElementsAre("/fusion:/a ~ /fusion:timer-10ms"));
 }
 
+/// The messages of /a are taken by another timer, those of /b by a callback that publishes them.
+TEST_F(Fused, ATimerSamplesWhatOthersTakeAndDoNotPublish) {
+  const auto reader = scenario.timer(program, node, std::chrono::milliseconds(3));
+  const auto sender = scenario.timer(program, node, std::chrono::milliseconds(10));
+  const auto passing = scenario.timer(program, node, std::chrono::milliseconds(20));
+  const auto d = scenario.publisher(program, node, "/d");
+  for (int i = 0; i < 20; ++i) {
+    scenario.now += 1'000;
+    scenario.start(program, reader);
+    scenario.take(program, a, ++stamp);
+    scenario.end(program, reader);
+    scenario.start(program, passing);
+    scenario.take(program, b, ++stamp);
+    scenario.publish(program, d, ++stamp);
+    scenario.end(program, passing);
+    scenario.run(program, sender, 10, std::pair(c, ++stamp));
+  }
+  EXPECT_THAT(links_of(scenario), testing::UnorderedElementsAre("/fusion:/b ~ /fusion:timer-20ms",
+                                                                "/fusion:/a ~ /fusion:timer-10ms",
+                                                                "/fusion:/a ~ /fusion:timer-20ms"));
+}
+
+/// Each message of /a resets a timer of 5 ms, which runs once after it; or again, if none comes.
+TEST_F(Fused, ATimerThatAMessageStartsOnceUsesItAndAWatchdogDoesNot) {
+  for (const bool goes_on : {false, true}) {
+    SCOPED_TRACE(goes_on);
+    Scenario own;
+    Program one = own.program(1);
+    const auto delayer = own.node(one, "delayer");
+    const auto out = own.publisher(one, delayer, "/c");
+    const auto in = own.subscription(one, delayer, "/a");
+    const auto timer = own.timer(one, delayer, std::chrono::milliseconds(5));
+    for (std::int64_t i = 0; i < 20; ++i) {
+      own.now += 2'000;
+      own.handle(one, in, 3 * i + 1, 10);
+      own.now += 5'000;
+      own.run(one, timer, 10, std::pair(out, 3 * i + 2));
+      if (!goes_on) continue;
+      own.now += 4'990;
+      own.run(one, timer, 10, std::pair(out, 3 * i + 3));
+    }
+    if (goes_on) {
+      EXPECT_THAT(links_of(own), IsEmpty());
+    } else {
+      EXPECT_THAT(links_of(own), ElementsAre("/delayer:/a ~ /delayer:timer-5ms"));
+    }
+  }
+}
+
 /// A filter of message_filters may drop messages, and publish a set when a later message comes: the
 /// order of arrivals does not tell when a set is complete.
 TEST_F(Fused, AreCallbacksOfMessageFiltersWheneverTheyPublish) {

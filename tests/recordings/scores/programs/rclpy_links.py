@@ -7,6 +7,10 @@ CLOCK_MONOTONIC). Sources publish /x every 20 ms, some /y every 25 ms; /middle p
 - transforms: all nodes broadcast /tf and store it; a timer of /middle uses the newest of /x.
 - polls: a timer of /middle takes the messages of /x itself.
 - thread: a thread of /middle takes each message of /x itself.
+- stores: a timer of /middle takes the messages of /x itself, and another one sends the newest.
+- stores_in_thread: the same with a thread that takes them.
+- keeps: a timer of /middle takes what is new of /x itself, and sends the newest that it ever had.
+- started: each message of /x resets a timer of /middle, which sends the message and cancels itself.
 - worker: /middle hands messages to a thread by a queue.
 - lookup: /middle stores /y, and looks up the newest one for each message of /x.
 - lifecycle: /middle has a life cycle, and is activated three times.
@@ -184,6 +188,62 @@ def thread() -> Node:
                 publisher.publish(along("/z", ways_of(message)))
 
     in_background(work)
+    return node
+
+
+def stores() -> Node:
+    node, take = taking(Node("middle"))
+    publisher = node.create_publisher(String, "/z", 100)
+    last: list[Ways] = [{}]
+
+    def read() -> None:
+        while (message := take()) is not None:
+            last[0] = ways_of(message)
+
+    def work() -> None:
+        while rclpy.ok():
+            read()
+            time.sleep(0.002)
+
+    if PROGRAM == "stores":
+        node.create_timer(0.013, read)
+    else:
+        in_background(work)
+    node.create_timer(0.03, lambda: last[0] and publisher.publish(along("/z", last[0])))
+    return node
+
+
+def keeps() -> Node:
+    node, take = taking(Node("middle"))
+    publisher = node.create_publisher(String, "/z", 100)
+    last: list[Ways] = [{}]
+
+    def tick() -> None:
+        while (message := take()) is not None:
+            last[0] = ways_of(message)
+        if last[0]:
+            publisher.publish(along("/z", last[0]))
+
+    node.create_timer(0.015, tick)
+    return node
+
+
+def started() -> Node:
+    node = Node("middle")
+    publisher = node.create_publisher(String, "/z", 100)
+    last: list[Ways] = [{}]
+
+    def fire() -> None:
+        timer.cancel()
+        publisher.publish(along("/z", last[0]))
+
+    timer = node.create_timer(0.012, fire, autostart=False)
+
+    def handle(message: String) -> None:
+        last[0] = ways_of(message)
+        timer.reset()
+
+    node.create_subscription(String, "/x", handle, 100)
     return node
 
 
@@ -424,6 +484,10 @@ def anew() -> None:
 MIDDLES: dict[str, Callable[[], Node]] = {
     "polls": polls,
     "thread": thread,
+    "stores": stores,
+    "stores_in_thread": stores,
+    "keeps": keeps,
+    "started": started,
     "worker": worker,
     "lifecycle": lifecycle,
     "early": early,

@@ -217,7 +217,8 @@ struct Read {
   Instant time;
   /// The message's publication, if that is in the trace.
   PublicationId source = PublicationId::none;
-  /// The instance that took it, on the same thread, and the callback of that instance.
+  /// The instance that took it, on the same thread, and the callback of that instance. If a thread
+  /// took it that serves no executor and only stores messages: none, and the subscription's.
   InstanceId reader = InstanceId::none;
   ObservedCallbackIndex reader_callback;
   /// It came through shared memory.

@@ -189,9 +189,19 @@ class Interpreter {
   /// By thread: the timer, subscription or service that rclcpp's executor runs now; 0: not said.
   std::vector<std::uint64_t> executing_;
   std::vector<InProcess> in_process_;  // by thread
-  /// By thread that serves no executor: the newest message of each subscription that it has taken
-  /// since it published last, in the order in which it took them.
-  std::vector<std::vector<Received>> unused_takes_;
+  /// What a thread that serves no executor does with the messages that it takes.
+  struct Taking {
+    /// The newest message of each subscription since it published last, in the order in which it
+    /// took them.
+    std::vector<Received> unused;
+    /// Messages for which it had no use when it took the next one.
+    std::size_t replaced = 0;
+    bool publishes = false;
+
+    /// Whether it seems to take messages for others, who publish.
+    [[nodiscard]] bool only_stores() const;
+  };
+  std::vector<Taking> taking_;  // by thread
   /// By waitable: the triggers whose instances have not started yet, oldest first.
   std::vector<std::deque<PublicationId>> triggers_;
   /// By callback of a timer: the expiries whose instances have not started yet, oldest first.

@@ -50,9 +50,9 @@ struct Input {
   InstanceId run = InstanceId::none;
   LinkKind kind = LinkKind::direct;
   std::size_t link = 0;
-  /// Where the join matches stamps, or another thread got the message, `run` is the newest that can
-  /// have been used, and this the oldest; none if that is not known, or not whether the message was
-  /// used at all. Else both are the same.
+  /// Where the join matches stamps, or another thread got or stores the message, `run` is the
+  /// newest that can have been used, and this the oldest; none if that is not known, or not whether
+  /// the message was used at all. Else both are the same.
   InstanceId oldest = InstanceId::none;
 
   [[nodiscard]] bool is_certain() const { return oldest == run; }
@@ -67,9 +67,8 @@ class Causality {
   [[nodiscard]] const std::vector<links::Link>& links() const { return links_; }
   /// Whether inputs may be uncertain.
   [[nodiscard]] bool has_uncertain() const {
-    return !handed_.empty() || std::ranges::any_of(links_, [](const links::Link& link) {
-      return link.matches_stamps || (link.is_taken && link.grounds == links::Grounds::inferred);
-    });
+    return !handed_.empty() || history_.store().has_reads() ||
+           std::ranges::any_of(links_, &links::Link::matches_stamps);
   }
   /// Replaces `inputs` by the runs that went into a message: first the run that sent it, if it is
   /// known, then the runs whose messages were stored for it. O(inputs · log runs).
@@ -86,6 +85,7 @@ class Causality {
   void find_handed(std::size_t link);
   [[nodiscard]] bool binds_on_arrival(std::size_t link) const;
   void replay(std::size_t link, bool bound);
+  [[nodiscard]] bool is_stored_by(InstanceId run, Instant time) const;
   [[nodiscard]] LinkKind kind_of_use(execution::ObservedCallbackIndex reader) const;
   void add_reads(const Message& message, const Run& sender, std::size_t link,
                  std::vector<Input>& inputs) const;

@@ -29,6 +29,9 @@ class History {
   /// The callback's first run that began after another run, of any callback. O(log runs).
   [[nodiscard]] std::optional<InstanceId> first_after(execution::ObservedCallbackIndex callback,
                                                       InstanceId other) const;
+  /// The callback's last run that began before another run; none if there is none. O(log runs).
+  [[nodiscard]] InstanceId last_before(execution::ObservedCallbackIndex callback,
+                                       InstanceId other) const;
   /// The last run of a callback that had ended by then. O(log runs).
   [[nodiscard]] std::optional<InstanceId> last_ended(execution::ObservedCallbackIndex callback,
                                                      Instant by) const;

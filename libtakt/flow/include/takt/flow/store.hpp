@@ -88,8 +88,10 @@ class Store final : public execution::Observer {
   /// The messages that a run took itself, in their order; each is a row without length, like a run
   /// of the subscription's callback.
   [[nodiscard]] std::span<const InstanceId> reads_of(InstanceId reader) const;
-  /// The run that took such a message; none for other runs.
+  /// The run that took such a message; none for other runs, and where a thread took it to store it.
   [[nodiscard]] InstanceId reader_of(InstanceId read) const;
+  [[nodiscard]] bool is_read(InstanceId run) const { return readers_.contains(run); }
+  [[nodiscard]] bool has_reads() const { return !readers_.empty(); }
   /// The moments of a run's message, if Fast DDS's events were recorded.
   [[nodiscard]] std::optional<MessageTimes::Times> times(InstanceId id) const;
   /// Numbers from first to one before end; some of them may not be known.

@@ -55,6 +55,9 @@ class Evidence final : public execution::Observer {
     std::set<ObservedCallbackIndex> senders;
     /// The subscriptions' callbacks whose messages it took itself, start-up included.
     std::set<ObservedCallbackIndex> reads;
+    /// Of a subscription: the callbacks that took its messages themselves, start-up included; its
+    /// own if a thread did that only stores them.
+    std::set<ObservedCallbackIndex> read_by{};
     /// Whether a thread that serves no executor took its messages: its run is then from that take
     /// on, and `reads` are of before it.
     bool is_of_thread = false;
@@ -63,13 +66,18 @@ class Evidence final : public execution::Observer {
     std::optional<Instant> last{};
     /// Of a timer: the subscriptions of its node that had run less than its period before it ran.
     std::set<ObservedCallbackIndex> soon_after{};
+    /// Of a timer: the subscriptions of its node that had not run since it ran before.
+    std::set<ObservedCallbackIndex> again_after{};
   };
   [[nodiscard]] const Activity& of(ObservedCallbackIndex callback) const;
   /// Whether the timer seems to be reset by what the subscription receives: in a node in which the
   /// subscription ran often, the timer never ran less than its period after it. It runs where
-  /// messages fail to come, so it does not read them.
+  /// messages fail to come, so it does not read them. One that ran at most once after each message
+  /// is started by it, to do something later.
   [[nodiscard]] bool is_watchdog(const execution::Objects& objects, ObservedCallbackIndex timer,
                                  ObservedCallbackIndex subscription) const;
+  /// Whether callbacks or threads take the subscription's messages themselves, and publish nothing.
+  [[nodiscard]] bool is_taken_to_store(ObservedCallbackIndex subscription) const;
 
  private:
   /// What the instance that runs on a thread has published.

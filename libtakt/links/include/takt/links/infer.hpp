@@ -37,7 +37,8 @@ namespace takt::links {
                                                const execution::Objects& objects);
 
 /// The subscriptions of nodes that publish, of which nothing shows what becomes of their messages:
-/// they publish nothing, and are in no link; or they go through message_filters in an unknown way.
+/// they publish nothing, and are in no link; or they go through message_filters in an unknown way;
+/// or what takes their messages itself publishes nothing.
 /// Those that store /tf are left out.
 [[nodiscard]] std::vector<execution::ObservedCallbackIndex> unknown_uses(
     const Evidence& evidence, const execution::Objects& objects, std::span<const Link> links);
@@ -51,7 +52,8 @@ namespace takt::links {
 ///   one in three is used. A subscription that fits several joins of its node belongs to none: it
 ///   only has the same rate. Callbacks of message_filters are joined by whichever of them
 ///   publishes, as their stamps decide when a set is complete.
-/// - sampled: a timer publishes, and a subscription of its node never does and is not joined.
+/// - sampled: a timer publishes, and a subscription of its node never does and is not joined; or
+///   another callback, or a thread, takes its messages itself and publishes nothing.
 /// - latest: all callbacks of message_filters in a node publish, and more often than one of them
 ///   has messages, which `LatestTime` alone does.
 ///
