@@ -321,6 +321,14 @@ def test_a_new_blocker_is_the_cause_in_words() -> None:
     assert cause["growth"] == pytest.approx(11 * MILLISECOND, rel=0.05)
 
 
+def test_the_order_of_runs_is_nothing() -> None:
+    """A store has its runs in the order of their keys, a folder by their names."""
+    random = numpy.random.default_rng(18)
+    sides = runs(10, random), runs(10, random, grown={("/motor", "running"): 1.3})
+    document = comparison.compare(*sides)
+    assert comparison.compare(*(side[::-1] for side in sides)) == document
+
+
 @pytest.mark.parametrize("sides", [(4, 10), (10, 4), (1, 1)])
 def test_with_few_runs_it_cannot_tell(sides: tuple[int, int]) -> None:
     random = numpy.random.default_rng(5)

@@ -91,8 +91,11 @@ OTHERS = "others"
 def compare(
     baseline: Sequence[Summary], candidate: Sequence[Summary], tolerance: float = TOLERANCE
 ) -> Json:
-    """The `takt/comparison` document of two groups of runs."""
-    before, after = ([figures(run) for run in side] for side in (baseline, candidate))
+    """The `takt/comparison` document of two groups of runs, in whatever order they come."""
+    before, after = (
+        sorted(map(figures, side), key=lambda run: sorted(run.items()))
+        for side in (baseline, candidate)
+    )
     document: Json = {
         "format": "takt/comparison",
         "version": 1,
