@@ -8,7 +8,7 @@ __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
-    """Imports takt.open and takt.load on first use, because they need the C++ library."""
+    """Imports what notebooks use on first use, because it needs the C++ library."""
     if name == "open":
         from takt.trace import Trace
 
@@ -17,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from takt.recording import Recording
 
         return Recording
+    if name == "load_store":
+        from takt.fleet.notebook import Fleet
+
+        return Fleet
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

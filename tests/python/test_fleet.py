@@ -8,9 +8,12 @@ import json
 import math
 import os
 import pickle
+import random
 import signal
+import socket
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,10 +97,11 @@ def rows(store: Path | str, sql: str) -> list[list[Any]]:
 
 
 def files_of(store: Path) -> dict[str, bytes]:
+    """Hidden ones are those that a killed process was writing."""
     return {
         str(path.relative_to(store)): path.read_bytes()
         for path in sorted(store.rglob("*"))
-        if path.is_file() and "sources" not in path.parts
+        if path.is_file() and "sources" not in path.parts and not path.name.startswith(".")
     }
 
 
@@ -177,6 +181,24 @@ def test_a_damaged_table_is_one_line_with_its_place(tmp_path: Path, data: bytes)
     done = run_takt("fleet", "query", store, "select count(*) from runs")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert ".parquet" in done.stderr
+
+
+def test_a_notebook_has_the_tables_of_a_store(filled: Path) -> None:
+    fleet = package.load_store(str(filled))
+    for name, columns in tables.columns().items():
+        frame = getattr(fleet, name)
+        assert frame.columns == [*columns]
+        assert frame["run"].n_unique() == 24
+    (counted,) = fleet.query("select count(*) as number from runs")["number"]
+    assert counted == 24
+    assert fleet.report() == document("report", filled)
+    one = package.load_store(f"{filled}?robot=r2&version=1.1")
+    assert one.runs.select("robot", "version").rows() == [("r2", "1.1")]
+    none = package.load_store(f"{filled}?robot=nobody")
+    assert none.figures.schema == one.figures.schema
+    assert repr(one) == f"takt.load_store('{filled}?robot=r2&version=1.1')"
+    with pytest.raises(UserError, match="no store is here"):
+        package.load_store(str(filled / "nowhere"))
 
 
 def test_polars_reads_the_tables(filled: Path) -> None:
@@ -273,6 +295,38 @@ def test_what_cannot_be_added_is_named_and_the_rest_goes_on(tmp_path: Path) -> N
     again = run_takt("fleet", "add", store, tmp_path / "runs")
     assert again.stdout.startswith("Added 0 runs; 6 runs already there; 1 run could not")
     assert document("status", store)["failures"] == []
+
+
+def test_recordings_of_other_versions_are_added_or_said_in_a_line_each(tmp_path: Path) -> None:
+    """One of ROS 2 Humble, one without what tells threads apart, labels and a summary of formats
+    to come.
+    """
+    field = RECORDING.parent / "field"
+    folder, store = tmp_path / "runs", tmp_path / "store"
+    folder.mkdir()
+    for name in ("humble", "vpid-only"):
+        (folder / f"{name}.tar.xz").symlink_to(field / f"{name}.tar.xz")
+    with tarfile.open(RECORDING) as archive:
+        archive.extractall(folder, filter="data")
+    labels = {"format": "takt/labels", "version": 99, "labels": {"robot": "r"}}
+    (folder / "pipeline-ring" / "takt-labels.json").write_text(json.dumps(labels))
+    (folder / "later.json").write_text(
+        json.dumps(a_run(numpy.random.default_rng(1)) | {"version": 2})
+    )
+    (folder / "now.json").write_text(json.dumps(a_run(numpy.random.default_rng(2))))
+    done = run_takt("fleet", "add", store, folder)
+    assert done.returncode == 1
+    refused = [line for line in done.stderr.splitlines() if line.startswith("takt: not added: ")]
+    for line, (name, reason) in zip(
+        refused,
+        {"later.json": "version", "pipeline-ring": "version", "vpid-only": "contexts"}.items(),
+        strict=True,
+    ):
+        assert name in line
+        assert reason in line
+    assert len(filed(store)) == 2
+    callbacks = "select count(*) from figures where kind = 'callback' and name like '/motor%'"
+    assert rows(store, callbacks)[0][0] > 0
 
 
 def test_a_store_is_the_same_one_from_everywhere(
@@ -375,6 +429,64 @@ def test_dask_gives_the_same_store(tmp_path: Path) -> None:
     assert "no scheduler of Dask answers there" in nobody.stderr
 
 
+def dask(part: str, *arguments: str) -> subprocess.Popen[bytes]:
+    """Starts the scheduler or a worker of a cluster of Dask."""
+    options = ["--host", "127.0.0.1", "--no-dashboard", *arguments]
+    return subprocess.Popen(
+        [sys.executable, "-m", f"distributed.cli.dask_{part}", *options], stderr=subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize("killed", ["scheduler", "worker"])
+def test_a_cluster_may_die_at_a_random_moment(tmp_path: Path, killed: str) -> None:
+    """The next addition goes on, and the store is that of one process, byte for byte."""
+    moment = random.Random(int(os.environ.get("TAKT_SEED", "1")))
+    write_runs(tmp_path / "runs")
+    runs, store = str(tmp_path / "runs"), tmp_path / "store"
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    cluster = {
+        "scheduler": dask("scheduler", "--port", port),
+        "worker": dask("worker", address, "--no-nanny", "--nthreads", "1"),
+    }
+    command = [sys.executable, "-m", "takt", "fleet", "add", str(store), runs]
+    try:
+        with subprocess.Popen(
+            [*command, "--scheduler", address],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as adding:
+            least = moment.randrange(1, 15)
+            _wait_for(lambda: len(filed(store)) >= least or adding.poll() is not None)
+            cluster[killed].kill()
+            if killed == "worker":  # another one takes over what it had
+                cluster["other"] = dask("worker", address, "--no-nanny", "--nthreads", "1")
+            try:
+                output, errors = adding.communicate(timeout=100)
+            finally:
+                adding.kill()
+    finally:
+        for process in cluster.values():
+            process.kill()
+            process.wait()
+    if adding.returncode == 2:
+        assert killed == "scheduler"
+        assert errors.count("\n") == 1, errors
+        assert "the scheduler of Dask went away; repeat the command" in errors
+    else:  # a run whose worker died after it was filed counts as there
+        assert (adding.returncode, errors) == (0, ""), output
+    assert document("add", store, tmp_path / "runs")["failed"] == 0
+    add_all(tmp_path / "whole", [*ingestion.candidates([runs])])
+    assert files_of(store) == files_of(tmp_path / "whole")
+
+
+def filed(store: Path) -> list[Path]:
+    return [*store.glob("runs/*/*/*/[!.]*.json.gz")]
+
+
 def test_without_dask_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UserError, match=r"pip install 'takt-ros\[fleet,cluster\]'"):
@@ -422,8 +534,7 @@ def test_a_watch_may_be_killed_at_any_moment(tmp_path: Path) -> None:
         _wait_for(lambda: len([*store.glob("runs/*/*/*/[!.]*.json.gz")]) == 2 * kills)
         last.kill()
     add_all(tmp_path / "whole", [*ingestion.candidates([str(folder)])])
-    found = {name: data for name, data in files_of(store).items() if "/." not in name}
-    assert found == files_of(tmp_path / "whole")
+    assert files_of(store) == files_of(tmp_path / "whole")
 
 
 def test_a_watch_tries_again_when_the_store_or_the_folder_was_away(tmp_path: Path) -> None:
@@ -463,6 +574,33 @@ def _wait_for(happened: Any) -> None:
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk needs root")
+def test_a_full_disk_is_a_line_for_each_run_and_the_next_addition_goes_on(tmp_path: Path) -> None:
+    write_runs(tmp_path / "runs")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", str(disk)], check=True)
+    try:
+        store = disk / "store"
+        done = run_takt("fleet", "add", store, tmp_path / "runs", "--json")
+        told = json.loads(done.stdout)
+        assert (done.returncode, told["added"] + told["failed"]) == (1, 24), done.stderr
+        assert 0 < told["failed"] < 24
+        lines = done.stderr.splitlines()
+        assert len(lines) == told["failed"]
+        assert all("No space left on device" in line for line in lines)
+        # What is there is whole.
+        assert rows(store, "select count(*), count(distinct run) from runs") == [
+            [told["added"], told["added"]]
+        ]
+        subprocess.run(["mount", "-o", "remount,size=100m", str(disk)], check=True)
+        assert document("add", store, tmp_path / "runs")["added"] == told["failed"]
+        add_all(tmp_path / "whole", [*ingestion.candidates([str(tmp_path / "runs")])])
+        assert files_of(store) == files_of(tmp_path / "whole")
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
 
 
 def test_a_store_may_be_behind_a_url(tmp_path: Path) -> None:
@@ -521,11 +659,71 @@ for arguments in json.loads(sys.argv[1]):
 server.stop()
 """
 
+WRONG_CREDENTIALS = """
+import json, os, sys
 
-@pytest.mark.skipif(
+# moto asks for credentials after so many calls, the first of which make a bucket.
+os.environ["INITIAL_NO_AUTH_ACTION_COUNT"] = "1"
+from moto.server import ThreadedMotoServer
+
+server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+server.start()
+host, port = server.get_host_and_port()
+os.environ |= {"AWS_ENDPOINT_URL": f"http://{host}:{port}", "AWS_DEFAULT_REGION": "us-east-1"}
+wrong = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+import boto3
+
+os.environ |= wrong
+boto3.client("s3").create_bucket(Bucket="fleet")
+from takt.cli import main
+
+print(main(json.loads(sys.argv[1])), flush=True)
+import fsspec
+
+fsspec.get_filesystem_class("s3").clear_instance_cache()
+for name in wrong:
+    del os.environ[name]
+os.environ |= {"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/nowhere"}
+os.environ["AWS_SHARED_CREDENTIALS_FILE"] = "/nowhere"
+print(main(json.loads(sys.argv[1])), flush=True)
+server.stop()
+"""
+
+
+def with_s3(program: str, arguments: Any) -> subprocess.CompletedProcess[str]:
+    """Runs a program in the environment that has a server of S3."""
+    folders = [Path(package.__file__).parents[1], Path(takt_native.__file__).parent]
+    return subprocess.run(
+        [os.environ["TAKT_S3_PYTHON"], "-c", program, json.dumps(arguments)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+needs_s3 = pytest.mark.skipif(
     "TAKT_S3_PYTHON" not in os.environ,
     reason="TAKT_S3_PYTHON names no Python with setup/requirements/s3.lock",
 )
+
+
+@needs_s3
+@pytest.mark.parametrize("action", ["add", "status"])
+def test_wrong_credentials_are_one_line(tmp_path: Path, action: str) -> None:
+    """Those that the store does not know, and none at all."""
+    write_runs(tmp_path / "runs", ROBOTS[:1])
+    given = [str(tmp_path / "runs")] if action == "add" else []
+    done = with_s3(WRONG_CREDENTIALS, ["fleet", action, "s3://fleet/store", *given])
+    assert (done.returncode, done.stdout) == (0, "2\n2\n"), done.stderr
+    # The server and libraries of S3 say more.
+    assert [line for line in done.stderr.splitlines() if line.startswith("takt: ")] == [
+        "takt: s3://fleet/store: Forbidden",
+        "takt: s3://fleet/store: Unable to locate credentials",
+    ]
+
+
+@needs_s3
 def test_a_store_may_be_an_object_store(tmp_path: Path) -> None:
     write_runs(tmp_path / "runs", ROBOTS[:1])
     store, runs = "s3://fleet/store", str(tmp_path / "runs")
@@ -538,17 +736,10 @@ def test_a_store_may_be_an_object_store(tmp_path: Path) -> None:
         ["fleet", "report", store, "-o", str(tmp_path / "page.html")],
         ["fleet", "status", "s3://other/store"],
     ]
-    folders = [Path(package.__file__).parents[1], Path(takt_native.__file__).parent]
-    done = subprocess.run(
-        [os.environ["TAKT_S3_PYTHON"], "-c", S3, json.dumps(calls)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, folders))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = with_s3(S3, calls)
     assert done.returncode == 0, done.stderr
     told = done.stdout.split("\n")
-    assert told[:4] == ["Added 4 runs", "0", "Added 0 runs; 4 runs already there", "0"]
+    assert told[:4] == ["Added 4 runs", "0", "Added 0 runs; 4 runs already there", "0"], done.stderr
     assert told[5].split() == ["4", "4"]
     assert told[7:9] == ["Removed 1 run", "0"]
     assert told[10].strip() == "1.1"

@@ -156,6 +156,8 @@ def test_the_object_model_reads_like_the_robot(autoware: Recording) -> None:
 def test_the_documented_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "autoware.tar.xz").symlink_to(AUTOWARE)
     monkeypatch.chdir(tmp_path)
+    labels = ("--label", "robot=r1", "--label", "version=1.2")
+    assert run_takt("fleet", "add", "store", AUTOWARE, *labels).returncode == 0
     page = (ROOT / "docs" / "notebook.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
@@ -163,6 +165,9 @@ def test_the_documented_example_works(tmp_path: Path, monkeypatch: pytest.Monkey
     where = names["where"]
     assert isinstance(where, pl.DataFrame)
     assert where.height > 0
+    slowest = names["slowest"]
+    assert isinstance(slowest, pl.DataFrame)
+    assert slowest.height > 0
 
 
 def test_exported_tables_share_the_keys_of_objects(tmp_path: Path) -> None:

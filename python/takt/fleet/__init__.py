@@ -15,4 +15,5 @@ change_points since which version something is different
 fleet_report  the `takt/fleet` document: versions, changes, robots that are unlike the others
 fleet_page    that document as a page
 commands      what `takt fleet` does with them
+notebook      a store as frames of polars
 """

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
+import queue
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +24,8 @@ from takt.fleet.store import COLUMNS, Entry, Store, StoreError, entry_of
 
 MEMORY_OF_A_WORKER = "4GB"
 """Dask starts a worker anew that needs more. A recording of 10 million events takes about 3 GB."""
+PATIENCE = 10
+"""Seconds until a scheduler that does not answer counts as gone."""
 WAITING_FOR_A_WORKER = 2
 """Recordings that are given to a worker at a time, so that the client's memory is bounded."""
 
@@ -147,6 +151,9 @@ def add(
 def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
     """A client of a scheduler, or of a cluster on this machine. UserError if there is none."""
     distributed = libraries.optional("distributed", "fleet,cluster")
+    for name in ("distributed", "distributed.client", "tornado", "asyncio"):
+        # What they log of workers and connections that die, we say in a line.
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     if scheduler is None:
         # Processes, as reading a recording holds Python's lock now and then. No dashboard: it would
         # be open to everybody on this machine.
@@ -163,34 +170,66 @@ def _client(workers: int, scheduler: str | None) -> Iterator[Any]:
             yield client
         return
     try:
-        client = distributed.Client(scheduler, timeout=10)
+        client = distributed.Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise UserError(f"--scheduler {scheduler}: no scheduler of Dask answers there") from error
-    with client:
+    try:
         yield client
+    finally:
+        with suppress(distributed.TimeoutError):
+            client.close(timeout=PATIENCE)
 
 
 def _add_by_dask(client: Any, job: Job, paths: Iterable[str]) -> Iterator[Outcome]:
     distributed = libraries.optional("distributed", "fleet,cluster")
     waiting = iter(paths)
-    running: Any = distributed.as_completed()
-    names: dict[Any, str] = {}
+    given: dict[Any, str] = {}
+    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def give() -> None:
         path = next(waiting, None)
         if path is not None:
             # Not pure: a path that failed may be given again, and Dask would remember its answer.
             future = client.submit(job.add, path, pure=False)
-            names[future.key] = path
-            running.add(future)
+            given[future] = path
+            future.add_done_callback(done.put)
 
-    for _ in range(WAITING_FOR_A_WORKER * max(1, len(client.nthreads()))):
-        give()
-    for future in running:
-        path = names.pop(future.key)
-        error = future.exception()
-        yield future.result() if error is None else Outcome(path, "failed", _words(error))
-        give()
+    try:
+        for _ in range(WAITING_FOR_A_WORKER * max(1, len(client.nthreads()))):
+            give()
+        while given:
+            future = _next(client, done)
+            path = given.pop(future)
+            error = future.exception(PATIENCE)
+            if error is None:
+                yield future.result(PATIENCE)
+            else:
+                yield Outcome(path, "failed", _words(error))
+            give()
+    except (*_gone(distributed), OSError) as error:
+        raise UserError(
+            "the scheduler of Dask went away; repeat the command when it is back, which goes on "
+            "with what is missing"
+        ) from error
+
+
+def _gone(distributed: Any) -> tuple[type[Exception], ...]:
+    """What Dask raises when a scheduler is not there any more, beside what systems raise."""
+    return (
+        distributed.CancelledError,
+        distributed.TimeoutError,
+        distributed.client.ClosedClientError,
+    )
+
+
+def _next(client: Any, done: queue.SimpleQueue[Any]) -> Any:
+    """The next future that is done. ConnectionError once there is no scheduler: what is given to a
+    client that connects again may never be done.
+    """
+    while client.status == "running" or not done.empty():
+        with suppress(queue.Empty):
+            return done.get(timeout=PATIENCE / 10)
+    raise ConnectionError
 
 
 def _words(error: BaseException) -> str:

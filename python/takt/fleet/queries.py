@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from takt import libraries
 from takt.errors import UserError
 from takt.fleet import tables
 from takt.fleet.store import Entry, Selection, Store
 
+if TYPE_CHECKING:
+    import polars
+
+EMPTY = "the query: empty; write such as: select * from runs"
 _SQL_TYPES = {"string": "varchar", "integer": "bigint", "number": "double"}
 
 
@@ -25,6 +29,27 @@ def query(store: Store, selection: Selection, sql: str) -> Rows:
     """Runs a query; the tables are called as in schemas/tables.schema.json. UserError if it is
     none.
     """
+    with _connection(store, selection) as connection:
+        cursor = connection.execute(sql)
+        if cursor is None or cursor.description is None:
+            raise UserError(EMPTY)
+        return Rows([each[0] for each in cursor.description], cursor.fetchall())
+
+
+def frame(store: Store, selection: Selection, sql: str) -> polars.DataFrame:
+    """The same as a frame, whose columns have their types also without rows."""
+    libraries.optional("polars", "fleet")
+    with _connection(store, selection) as connection:
+        relation = connection.sql(sql)
+        if relation is None:
+            raise UserError(EMPTY)
+        found: polars.DataFrame = relation.pl()
+        return found
+
+
+@contextmanager
+def _connection(store: Store, selection: Selection) -> Iterator[Any]:
+    """To DuckDB, with a view for each table. Faults of its body are those of the query."""
     duckdb = libraries.optional("duckdb", "fleet")
     entries = store.entries(selection)
     with duckdb.connect() as connection:
@@ -36,10 +61,7 @@ def query(store: Store, selection: Selection, sql: str) -> Rows:
                     f"create view {name} as {_source(store, name, columns, entries)}"
                 )
         with _faults(duckdb, "the query"):
-            cursor = connection.execute(sql)
-            if cursor is None or cursor.description is None:
-                raise UserError("the query: empty; write such as: select * from runs")
-            return Rows([each[0] for each in cursor.description], cursor.fetchall())
+            yield connection
 
 
 def _source(store: Store, name: str, columns: Mapping[str, str], entries: Sequence[Entry]) -> str:
