@@ -740,7 +740,7 @@ def test_a_store_may_be_an_object_store(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = done.stdout.split("\n")
     assert told[:4] == ["Added 4 runs", "0", "Added 0 runs; 4 runs already there", "0"], done.stderr
-    assert told[5].split() == ["4", "4"]
+    assert told[5].split() == ["4", "4"], done.stderr
     assert told[7:9] == ["Removed 1 run", "0"]
     assert told[10].strip() == "1.1"
     assert told[-2] == "2"  # no such bucket

@@ -283,7 +283,7 @@ class Store:
 
     def _delete(self, path: str) -> None:
         with self._faults(), contextlib.suppress(FileNotFoundError):
-            self._files.rm_file(f"{self._root}/{path}")
+            self._files.rm(f"{self._root}/{path}")  # not all of fsspec's have rm_file
 
     def _faults(self) -> Any:
         return _Faults(self.path)
