@@ -8,6 +8,7 @@
 #include <random>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/bridge/turn.hpp"
 #include "takt/executor/rcl_result.hpp"
 
@@ -56,25 +57,18 @@ Result<std::unique_ptr<Bridge>> Bridge::create(const Configuration& configuratio
   if (made->plan_.peers.empty()) {
     return error("no topic comes from {} or goes there", configuration.hosts[host].name);
   }
-  auto context = executor::Context::create();
-  if (!context) return tl::unexpected(context.error());
-  made->context_ = *context;
-  auto node =
-      executor::Node::create(made->context_, "/takt_bridge_" + configuration.hosts[host].name);
-  if (!node) return tl::unexpected(node.error());
-  made->node_ = *node;
-  if (const Result<void> connected = made->connect(key); !connected) {
-    return tl::unexpected(connected.error());
-  }
+  made->context_ = TAKT_TRY(executor::Context::create());
+  made->node_ = TAKT_TRY(
+      executor::Node::create(made->context_, "/takt_bridge_" + configuration.hosts[host].name));
+  TAKT_TRY(made->connect(key));
   return made;
 }
 
 /// Error: the host's address is not of this machine. Shared memory alone would not notice that.
 Result<void> Bridge::check_address() const {
   const Host& host = configuration_.hosts[host_];
-  const auto socket = transport::UdpSocket::open(
-      {.local = {host.address, 0}, .remote = {host.address, host.port}, .beyond_loopback = true});
-  if (!socket) return tl::unexpected(socket.error());
+  TAKT_TRY(transport::UdpSocket::open(
+      {.local = {host.address, 0}, .remote = {host.address, host.port}, .beyond_loopback = true}));
   return {};
 }
 
@@ -86,9 +80,7 @@ Result<void> Bridge::connect(const transport::Key& key) {
       return error("{}: {}", topic.name, type.error().message);
     }
   }
-  auto arrival = executor::GuardCondition::create(context_);
-  if (!arrival) return tl::unexpected(arrival.error());
-  arrival_ = std::move(*arrival);
+  arrival_ = TAKT_TRY(executor::GuardCondition::create(context_));
   graph_ = rcl_node_get_graph_guard_condition(node_->handle());
   const auto once = [this](const std::string& text) { say(text); };
   for (std::size_t i = 0; i < plan_.out.size(); ++i) {
@@ -111,9 +103,8 @@ Result<void> Bridge::connect(const transport::Key& key) {
                             "make a wait set");
   if (!made) return made;
   flow_ = describe(configuration_, plan_, hooks());
-  auto started = transport::LinkThread::start(std::move(flow_.description), key, plan_.connections);
-  if (!started) return tl::unexpected(started.error());
-  link_ = std::move(*started);
+  link_ =
+      TAKT_TRY(transport::LinkThread::start(std::move(flow_.description), key, plan_.connections));
   for (std::size_t peer = 0; peer < plan_.peers.size(); ++peer) tell_state(link::PeerIndex(peer));
   return {};
 }
@@ -219,9 +210,8 @@ Result<void> Bridge::look() {
   }
   std::set<link::PeerIndex> changed;
   for (std::size_t i = 0; i < out_.size(); ++i) {
-    const Result<bool> different = out_[i].look(own);
-    if (!different) return tl::unexpected(different.error());
-    if (*different) changed.insert(plan_.out[i].peer);
+    const bool different = TAKT_TRY(out_[i].look(own));
+    if (different) changed.insert(plan_.out[i].peer);
   }
   for (const link::PeerIndex peer : changed) tell_state(peer);
   return {};
@@ -285,9 +275,8 @@ void Bridge::tell_state(link::PeerIndex peer) {
 /// messages of another one.
 Result<void> Bridge::take_some() {
   for (std::size_t i = 0; i < out_.size(); ++i) {
-    const Result<bool> taken = out_[i].take(peers_[plan_.out[i].peer.value()].process);
-    if (!taken) return tl::unexpected(taken.error());
-    if (*taken) publish_some();
+    const bool taken = TAKT_TRY(out_[i].take(peers_[plan_.out[i].peer.value()].process));
+    if (taken) publish_some();
   }
   return {};
 }

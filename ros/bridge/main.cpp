@@ -20,6 +20,7 @@
 
 #include "bridge.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/base/try.hpp"
 #include "takt/executor/thread_settings.hpp"
 #include "takt/linux/ending.hpp"
 #include "takt/linux/memory.hpp"
@@ -59,31 +60,27 @@ std::optional<std::string> schedule(int priority) {
 }
 
 Result<void> main(const std::string& path, const std::string& host_name, int priority) {
-  const Result<std::string> text = read_file(path);
-  if (!text) return tl::unexpected(text.error());
-  const Result<Configuration> configuration = parse(*text, path);
-  if (!configuration) return tl::unexpected(configuration.error());
-  const Result<std::size_t> host = find_host(*configuration, host_name, path);
-  if (!host) return tl::unexpected(host.error());
-  const Result<transport::Key> key = transport::read_key(
-      (std::filesystem::path(path).parent_path() / configuration->key).string());
-  if (!key) return tl::unexpected(key.error());
+  const std::string text = TAKT_TRY(read_file(path));
+  const Configuration configuration = TAKT_TRY(parse(text, path));
+  const std::size_t host = TAKT_TRY(find_host(configuration, host_name, path));
+  const transport::Key key = TAKT_TRY(transport::read_key(
+      (std::filesystem::path(path).parent_path() / configuration.key).string()));
   std::atomic<bool> stop = false;
   const linux_os::Ending ending(stop);
   // Before other threads are made: they inherit it.
   const std::optional<std::string> refusal = schedule(priority);
-  const auto bridge = Bridge::create(*configuration, *host, *key, say);
+  const auto bridge = Bridge::create(configuration, host, key, say);
   if (!bridge) return error("{}: {}", path, bridge.error().message);
   if (priority > 0 && !refusal) {
     // Above the threads that copy messages: otherwise an urgent message would wait while a long one
     // is copied. A process that may have one of these priorities may have the other.
     (void)(*bridge)->use_fifo(std::min(priority + 1, most_priority));
   }
-  const auto& blocking = configuration->link.blocking;
+  const auto& blocking = configuration.link.blocking;
   say({{"event", "started"},
        {"host", host_name},
-       {"memory", memory_of(*configuration, *host)},
-       {"chunk_bytes", configuration->link.chunk_bytes},
+       {"memory", memory_of(configuration, host)},
+       {"chunk_bytes", configuration.link.chunk_bytes},
        {"blocking", blocking ? json(blocking->count()) : json()},
        {"refusal", refusal ? json(*refusal) : json()}});
   Result<void> ran = (*bridge)->run(stop);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/bridge/hash.hpp"
 
 namespace takt::bridge {
@@ -52,10 +53,9 @@ Outbound::Outbound(const Topic& topic, std::uint32_t stream, const Hop& hop, raw
       say_(std::move(say)) {}
 
 Result<std::optional<raw::Offer>> Outbound::choose(std::span<const raw::Gid> own) {
-  const auto offers = raw::find_offers(*node_, topic_.name, topic_.depth, own);
-  if (!offers) return tl::unexpected(offers.error());
+  const auto offers = TAKT_TRY(raw::find_offers(*node_, topic_.name, topic_.depth, own));
   std::optional<raw::Offer> chosen = offer_;
-  for (const raw::Offer& offer : *offers) {
+  for (const raw::Offer& offer : offers) {
     const std::string& wanted = topic_.type ? *topic_.type : chosen ? chosen->type : offer.type;
     if (offer.type != wanted) {
       say_(fmt::format("{}: published as {}, too, which is not carried; it is {} here", topic_.name,
@@ -78,10 +78,9 @@ Result<std::optional<raw::Offer>> Outbound::choose(std::span<const raw::Gid> own
 }
 
 Result<bool> Outbound::look(std::span<const raw::Gid> own) {
-  auto chosen = choose(own);
-  if (!chosen) return tl::unexpected(chosen.error());
-  if (!*chosen || (offer_ && alike(*offer_, **chosen))) return false;
-  auto subscription = raw::RawSubscription::create(node_, topic_.name, **chosen, true);
+  auto chosen = TAKT_TRY(choose(own));
+  if (!chosen || (offer_ && alike(*offer_, *chosen))) return false;
+  auto subscription = raw::RawSubscription::create(node_, topic_.name, *chosen, true);
   if (!subscription) {
     // The bridge goes on: the type's package may be missing on this host.
     say_(fmt::format("{}: {}", topic_.name, subscription.error().message));
@@ -89,7 +88,7 @@ Result<bool> Outbound::look(std::span<const raw::Gid> own) {
   }
   subscription_ = std::move(*subscription);
   trace_.subscribed(subscription_->handle());
-  offer_ = std::move(*chosen);
+  offer_ = std::move(chosen);
   return true;
 }
 

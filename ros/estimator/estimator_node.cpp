@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "takt/base/try.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::estimator {
@@ -16,9 +17,8 @@ constexpr std::size_t depth = 16;
 template <typename Message>
 Result<void> advertise(const std::shared_ptr<executor::Node>& node, const std::string& topic,
                        std::unique_ptr<executor::Publisher<Message>>& publisher) {
-  auto made = executor::Publisher<Message>::create(node, topic, depth);
-  if (!made) return tl::unexpected(made.error());
-  publisher = std::make_unique<executor::Publisher<Message>>(std::move(*made));
+  auto made = TAKT_TRY(executor::Publisher<Message>::create(node, topic, depth));
+  publisher = std::make_unique<executor::Publisher<Message>>(std::move(made));
   return {};
 }
 
@@ -36,19 +36,13 @@ EstimatorNode::EstimatorNode(const estimation::Handoff& handoff)
 Result<std::unique_ptr<EstimatorNode>> EstimatorNode::create(const estimation::Handoff& handoff,
                                                              const std::string& name) {
   std::unique_ptr<EstimatorNode> made(new EstimatorNode(handoff));
-  if (const Result<void> connected = made->connect(name); !connected) {
-    return tl::unexpected(connected.error());
-  }
+  TAKT_TRY(made->connect(name));
   return made;
 }
 
 Result<void> EstimatorNode::connect(const std::string& name) {
-  auto context = executor::Context::create();
-  if (!context) return tl::unexpected(context.error());
-  context_ = *context;
-  auto node = executor::Node::create(context_, name);
-  if (!node) return tl::unexpected(node.error());
-  node_ = *node;
+  context_ = TAKT_TRY(executor::Context::create());
+  node_ = TAKT_TRY(executor::Node::create(context_, name));
   const std::string base = (name.starts_with('/') ? name : "/" + name) + "/";
   auto timer = executor::Timer::create(node_, period_, "estimate", [this] { step(); });
   if (!timer) return tl::unexpected(timer.error());

@@ -13,6 +13,7 @@
 
 #include "estimator_node.hpp"
 #include "settings.hpp"
+#include "takt/base/try.hpp"
 #include "takt/executor/thread_settings.hpp"
 
 namespace takt::estimator {
@@ -21,10 +22,9 @@ namespace {
 Result<std::unique_ptr<executor::Executor>> make_executor(const Settings& settings,
                                                           EstimatorNode& node, Duration period) {
   if (!settings.rule) {
-    auto made = executor::WaitSetExecutor::create(node.context(), node.entities(),
-                                                  scheduling::TimerHandling::polled);
-    if (!made) return tl::unexpected(made.error());
-    return std::unique_ptr<executor::Executor>(std::move(*made));
+    auto made = TAKT_TRY(executor::WaitSetExecutor::create(node.context(), node.entities(),
+                                                           scheduling::TimerHandling::polled));
+    return std::unique_ptr<executor::Executor>(std::move(made));
   }
   const auto executables = node.executables();
   scheduling::PolicyDescription description{.rule = *settings.rule};
@@ -41,47 +41,43 @@ Result<std::unique_ptr<executor::Executor>> make_executor(const Settings& settin
     options.releaser = linux_os::FifoScheduling{.priority = 90};
   }
   constexpr std::size_t capacity = 256;
-  auto made =
+  auto made = TAKT_TRY(
       executor::EventsExecutor::create(executables, scheduling::make_policy(description, capacity),
-                                       executables.size(), std::move(options));
-  if (!made) return tl::unexpected(made.error());
-  return std::unique_ptr<executor::Executor>(std::move(*made));
+                                       executables.size(), std::move(options)));
+  return std::unique_ptr<executor::Executor>(std::move(made));
 }
 
 Result<void> main(const std::vector<std::string>& arguments) {
   const Result<Settings> settings = parse_settings(arguments);
   if (!settings) return tl::unexpected(settings.error());
-  const auto handoff = estimation::read_handoff(settings->document);
-  if (!handoff) return tl::unexpected(handoff.error());
+  const auto handoff = TAKT_TRY(estimation::read_handoff(settings->document));
   // Before any thread is made: they all inherit it.
   sigset_t signals;
   sigemptyset(&signals);
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  auto node = EstimatorNode::create(*handoff, settings->name);
-  if (!node) return tl::unexpected(node.error());
-  auto executor = make_executor(*settings, **node, handoff->timing.period);
-  if (!executor) return tl::unexpected(executor.error());
+  auto node = TAKT_TRY(EstimatorNode::create(handoff, settings->name));
+  auto executor = TAKT_TRY(make_executor(*settings, *node, handoff.timing.period));
   Result<void> spun;
   {
     // The executor has its own thread, as a thread with a reservation may not make others.
     std::thread spinning([&] {
       Result<void> applied;
       if (settings->scheduling) applied = executor::apply({.scheduling = settings->scheduling});
-      spun = (*node)->start(applied ? std::string{} : applied.error().message);
-      if (spun) spun = (*executor)->spin();
+      spun = node->start(applied ? std::string{} : applied.error().message);
+      if (spun) spun = executor->spin();
       // Wakes the thread that waits for signals, if it was not a signal that ended this.
       if (!spun) kill(getpid(), SIGTERM);
     });
     int received = 0;
     sigwait(&signals, &received);
-    (*executor)->cancel();
+    executor->cancel();
     spinning.join();
   }
   if (!spun) return spun;
-  fmt::print("{}\n", (*node)->diagnostics());
-  return (*node)->failure();
+  fmt::print("{}\n", node->diagnostics());
+  return node->failure();
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <charconv>
 
+#include "takt/base/try.hpp"
+
 namespace takt::estimator {
 
 namespace {
@@ -38,21 +40,16 @@ Result<Settings> parse_settings(const std::vector<std::string>& arguments) {
     if (argument == "--name" && left >= 1) {
       settings.name = arguments[++i];
     } else if (argument == "--executor" && left >= 1) {
-      const auto rule = rule_of(arguments[++i]);
-      if (!rule) return tl::unexpected(rule.error());
-      settings.rule = *rule;
+      settings.rule = TAKT_TRY(rule_of(arguments[++i]));
     } else if (argument == "--reservation" && left >= 2) {
       constexpr std::int64_t second = 1'000'000'000;
-      const auto budget = number(arguments[++i], 1024, second);
-      if (!budget) return tl::unexpected(budget.error());
-      const auto period = number(arguments[++i], *budget, second);
-      if (!period) return tl::unexpected(period.error());
+      const auto budget = TAKT_TRY(number(arguments[++i], 1024, second));
+      const auto period = TAKT_TRY(number(arguments[++i], budget, second));
       settings.scheduling = linux_os::DeadlineScheduling{
-          .runtime = Duration{*budget}, .deadline = Duration{*period}, .period = Duration{*period}};
+          .runtime = Duration{budget}, .deadline = Duration{period}, .period = Duration{period}};
     } else if (argument == "--priority" && left >= 1) {
-      const auto priority = number(arguments[++i], 1, 99);
-      if (!priority) return tl::unexpected(priority.error());
-      settings.scheduling = linux_os::FifoScheduling{.priority = static_cast<int>(*priority)};
+      const auto priority = TAKT_TRY(number(arguments[++i], 1, 99));
+      settings.scheduling = linux_os::FifoScheduling{.priority = static_cast<int> priority};
     } else if (!argument.starts_with("--") && settings.document.empty()) {
       settings.document = argument;
     } else {

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "republisher.hpp"
+#include "takt/base/try.hpp"
 #include "takt/executor/thread_settings.hpp"
 #include "takt/linux/ending.hpp"
 
@@ -73,17 +74,15 @@ std::optional<std::string> schedule(const Settings& settings) {
 }
 
 Result<void> main(const std::string& text) {
-  const Result<Settings> settings = parse_settings(text);
-  if (!settings) return tl::unexpected(settings.error());
+  const Settings settings = TAKT_TRY(parse_settings(text));
   std::atomic<bool> stop = false;
   const linux_os::Ending ending(stop);
   // Before ROS 2 starts: its threads, which receive, inherit it.
-  const std::optional<std::string> refusal = schedule(*settings);
-  const auto republisher = Republisher::create(*settings, stop);
-  if (!republisher) return tl::unexpected(republisher.error());
+  const std::optional<std::string> refusal = schedule(settings);
+  const auto republisher = TAKT_TRY(Republisher::create(settings, stop));
   if (!stop) say({{"event", "connected"}, {"refusal", refusal ? json(*refusal) : json()}});
-  if (Result<void> ran = (*republisher)->run(stop); !ran) return ran;
-  const Counts& counts = (*republisher)->counts();
+  if (Result<void> ran = republisher->run(stop); !ran) return ran;
+  const Counts& counts = republisher->counts();
   say({{"event", "stopped"},
        {"received", counts.received},
        {"released", counts.released},
@@ -91,8 +90,8 @@ Result<void> main(const std::string& text) {
        {"dropped", counts.dropped},
        {"unphased", counts.unphased},
        {"adaptations", counts.adaptations},
-       {"phase", phase_to_json(**republisher)},
-       {"slots", to_json((*republisher)->slots())},
+       {"phase", phase_to_json(*republisher)},
+       {"slots", to_json(republisher->slots())},
        {"ready", to_json(counts.ready)},
        {"left", to_json(counts.left)},
        {"delay", to_json(counts.delay)}});

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/memory.hpp"
 #include "takt/linux/punctual.hpp"
@@ -57,42 +58,28 @@ Republisher::~Republisher() {
 Result<std::unique_ptr<Republisher>> Republisher::create(const Settings& settings,
                                                          const std::atomic<bool>& stop) {
   std::unique_ptr<Republisher> made(new Republisher(settings));
-  if (const Result<void> connected = made->connect(stop); !connected) {
-    return tl::unexpected(connected.error());
-  }
+  TAKT_TRY(made->connect(stop));
   return made;
 }
 
 Result<void> Republisher::connect(const std::atomic<bool>& stop) {
   if (settings_.phase_external) {
-    auto external = ExternalPhase::open(*settings_.phase_external, settings_.period);
-    if (!external) return tl::unexpected(external.error());
-    external_ = std::move(*external);
+    external_ = TAKT_TRY(ExternalPhase::open(*settings_.phase_external, settings_.period));
   }
-  auto context = executor::Context::create();
-  if (!context) return tl::unexpected(context.error());
-  context_ = *context;
-  auto node = executor::Node::create(context_, "/takt_gate");
-  if (!node) return tl::unexpected(node.error());
-  node_ = *node;
-  const auto offer = await_offer(settings_.input, stop);
-  if (!offer) return tl::unexpected(offer.error());
-  if (!*offer) return {};
-  auto output = raw::RawPublisher::create(node_, settings_.topic, **offer);
-  if (!output) return tl::unexpected(output.error());
-  output_ = std::move(*output);
-  raw::Offer wanted = **offer;
+  context_ = TAKT_TRY(executor::Context::create());
+  node_ = TAKT_TRY(executor::Node::create(context_, "/takt_gate"));
+  const auto offer = TAKT_TRY(await_offer(settings_.input, stop));
+  if (!offer) return {};
+  output_ = TAKT_TRY(raw::RawPublisher::create(node_, settings_.topic, *offer));
+  raw::Offer wanted = *offer;
   wanted.quality.depth = most_waiting;
-  auto input = raw::RawSubscription::create(node_, settings_.input, wanted);
-  if (!input) return tl::unexpected(input.error());
-  input_ = {settings_.input, wanted, std::move(*input)};
+  auto input = TAKT_TRY(raw::RawSubscription::create(node_, settings_.input, wanted));
+  input_ = {settings_.input, wanted, std::move(input)};
   if (settings_.phase_topic) {
-    const auto told = await_offer(*settings_.phase_topic, stop);
-    if (!told) return tl::unexpected(told.error());
-    if (!*told) return {};
-    auto phase = raw::RawSubscription::create(node_, *settings_.phase_topic, **told);
-    if (!phase) return tl::unexpected(phase.error());
-    phase_ = {*settings_.phase_topic, **told, std::move(*phase)};
+    const auto told = TAKT_TRY(await_offer(*settings_.phase_topic, stop));
+    if (!told) return {};
+    auto phase = TAKT_TRY(raw::RawSubscription::create(node_, *settings_.phase_topic, *told));
+    phase_ = {*settings_.phase_topic, *told, std::move(phase)};
   }
   return check(rcl_wait_set_init(&wait_set_, phase_ ? 2 : 1, 1, 0, 0, 0, 0, context_->handle(),
                                  rcl_get_default_allocator()),
@@ -123,13 +110,10 @@ Result<std::optional<raw::Offer>> Republisher::await_offer(const std::string& to
 }
 
 Result<void> Republisher::hear_all_publishers(Heard& heard) {
-  const auto offer = find_offer(heard.topic);
-  if (!offer) return tl::unexpected(offer.error());
-  if (!*offer || (*offer)->type != heard.offer.type) return {};
-  if (!raw::weaken(heard.offer.quality, (*offer)->quality)) return {};
-  auto subscription = raw::RawSubscription::create(node_, heard.topic, heard.offer);
-  if (!subscription) return tl::unexpected(subscription.error());
-  heard.subscription = std::move(*subscription);
+  const auto offer = TAKT_TRY(find_offer(heard.topic));
+  if (!offer || offer->type != heard.offer.type) return {};
+  if (!raw::weaken(heard.offer.quality, offer->quality)) return {};
+  heard.subscription = TAKT_TRY(raw::RawSubscription::create(node_, heard.topic, heard.offer));
   return {};
 }
 
@@ -187,9 +171,8 @@ Result<void> Republisher::wait(Duration longest) {
 Result<void> Republisher::take_all() {
   const Instant now = linux_os::monotonic_now();
   while (phase_) {
-    const Result<bool> taken = phase_->subscription->take(phase_bytes_);
-    if (!taken) return tl::unexpected(taken.error());
-    if (!*taken) break;
+    const bool taken = TAKT_TRY(phase_->subscription->take(phase_bytes_));
+    if (!taken) break;
     ++counts_.told;
     tracker_->observe(now);
   }
@@ -197,9 +180,8 @@ Result<void> Republisher::take_all() {
   // A publisher that is faster than the gate does not keep it from its slots, nor from its end.
   for (std::size_t left = most_waiting; left > 0; --left) {
     if (free_.empty()) free_.push_back(std::make_unique<raw::Bytes>());
-    const Result<bool> taken = input_.subscription->take(*free_.back());
-    if (!taken) return tl::unexpected(taken.error());
-    if (!*taken) return {};
+    const bool taken = TAKT_TRY(input_.subscription->take(*free_.back()));
+    if (!taken) return {};
     std::unique_ptr<raw::Bytes> bytes = std::move(free_.back());
     free_.pop_back();
     admit(std::move(bytes), now);

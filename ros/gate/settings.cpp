@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "takt/base/try.hpp"
+
 namespace takt::gate {
 
 namespace {
@@ -86,7 +88,7 @@ Result<Settings> parse_settings(const std::string& text) {
   try {
     const Result<Settings> settings = read(json::parse(text));
     if (!settings) return settings;
-    if (const Result<void> valid = check(*settings); !valid) return tl::unexpected(valid.error());
+    TAKT_TRY(check(*settings));
     return settings;
   } catch (const json::exception& fault) {
     return error("settings: {}", fault.what());

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/budget/outlier.hpp"
 #include "takt/curves/execution_time_curve.hpp"
@@ -178,9 +179,8 @@ Result<Change> new_kind(const Item& item, const model::Model& model) {
                  kinds_of_ros());
   }
   if (item.of.empty()) return NewKind{.executor = {}, .kind = *kind};
-  const Result<ExecutorIndex> executor = executor_of(item, model);
-  if (!executor) return tl::unexpected(executor.error());
-  return NewKind{.executor = *executor, .kind = *kind};
+  const ExecutorIndex executor = TAKT_TRY(executor_of(item, model));
+  return NewKind{.executor = executor, .kind = *kind};
 }
 
 Result<Change> new_order(const Item& item, const model::Model& model) {
@@ -190,15 +190,13 @@ Result<Change> new_order(const Item& item, const model::Model& model) {
                  model::all_names<model::CallbackOrder>());
   }
   if (item.of.empty()) return NewOrder{.executor = {}, .order = *order};
-  const Result<ExecutorIndex> executor = executor_of(item, model);
-  if (!executor) return tl::unexpected(executor.error());
-  return NewOrder{.executor = *executor, .order = *order};
+  const ExecutorIndex executor = TAKT_TRY(executor_of(item, model));
+  return NewOrder{.executor = executor, .order = *order};
 }
 
 Result<Change> new_budget(const Item& item, const model::Model& model) {
-  const Result<ExecutorIndex> executor = executor_of(item, model);
-  if (!executor) return tl::unexpected(executor.error());
-  const auto* supply = std::get_if<model::ReservationSupply>(&model[*executor].supply);
+  const ExecutorIndex executor = TAKT_TRY(executor_of(item, model));
+  const auto* supply = std::get_if<model::ReservationSupply>(&model[executor].supply);
   if (supply == nullptr) {
     return error("\"{}\": executor \"{}\" has no reservation, and so no budget", item.text,
                  item.of);
@@ -208,12 +206,11 @@ Result<Change> new_budget(const Item& item, const model::Model& model) {
     return error("\"{}\": a budget is a time with its unit, up to the reservation's {} ns",
                  item.text, supply->deadline.count());
   }
-  return NewBudget{.executor = *executor, .budget = *budget};
+  return NewBudget{.executor = executor, .budget = *budget};
 }
 
 Result<Change> new_reservation(const Item& item, const model::Model& model) {
-  const Result<ExecutorIndex> executor = executor_of(item, model);
-  if (!executor) return tl::unexpected(executor.error());
+  const ExecutorIndex executor = TAKT_TRY(executor_of(item, model));
   const auto slash = item.value.find('/');
   const auto budget = yaml::parse_time(trimmed(item.value.substr(0, slash)));
   const auto period = slash == std::string_view::npos
@@ -224,17 +221,16 @@ Result<Change> new_reservation(const Item& item, const model::Model& model) {
         "\"{}\": a reservation is a budget above 0 of a period that is no shorter: 3ms/5ms",
         item.text);
   }
-  return NewReservation{.executor = *executor, .budget = *budget, .period = *period};
+  return NewReservation{.executor = executor, .budget = *budget, .period = *period};
 }
 
 Result<Change> new_priority(const Item& item, const model::Model& model) {
-  const Result<CallbackIndex> callback = callback_of(item, model);
-  if (!callback) return tl::unexpected(callback.error());
+  const CallbackIndex callback = TAKT_TRY(callback_of(item, model));
   const auto priority = whole_number(item.value);
   if (!priority) {
     return error("\"{}\": a priority is a whole number; larger is more urgent", item.text);
   }
-  return NewPriority{.callback = *callback, .priority = *priority};
+  return NewPriority{.callback = callback, .priority = *priority};
 }
 
 /// The callbacks that the item is of: one, a node's, or an executor's where nothing else has that
@@ -253,9 +249,8 @@ Result<std::vector<CallbackIndex>> callbacks_of(const Item& item, const model::M
 template <typename Share>
 Result<Change> new_share(const Item& item, const model::Model& model, std::string_view what,
                          std::int64_t least) {
-  const auto callbacks = callbacks_of(item, model);
-  if (!callbacks) return tl::unexpected(callbacks.error());
-  Share result{.of = std::string(item.of), .callbacks = *callbacks};
+  const auto callbacks = TAKT_TRY(callbacks_of(item, model));
+  Share result{.of = std::string(item.of), .callbacks = callbacks};
   const bool in_percent = item.value.ends_with('%');
   const auto percent =
       whole_number(trimmed(item.value.substr(0, item.value.size() - (in_percent ? 1 : 0))));
@@ -268,22 +263,20 @@ Result<Change> new_share(const Item& item, const model::Model& model, std::strin
 }
 
 Result<Change> longest_time(const Item& item, const model::Model& model) {
-  const auto callbacks = callbacks_of(item, model);
-  if (!callbacks) return tl::unexpected(callbacks.error());
+  const auto callbacks = TAKT_TRY(callbacks_of(item, model));
   const auto time = yaml::parse_time(item.value);
   if (!time) return error("\"{}\": an execution time is a time with its unit", item.text);
-  return LongestTime{.of = std::string(item.of), .callbacks = *callbacks, .time = *time};
+  return LongestTime{.of = std::string(item.of), .callbacks = callbacks, .time = *time};
 }
 
 Result<Change> new_period(const Item& item, const model::Model& model) {
-  const Result<CallbackIndex> callback = callback_of(item, model);
-  if (!callback) return tl::unexpected(callback.error());
-  if (!period_of(model[*callback])) {
+  const CallbackIndex callback = TAKT_TRY(callback_of(item, model));
+  if (!period_of(model[callback])) {
     return error("\"{}\": callback \"{}\" has no period of its own", item.text, item.of);
   }
   const auto period = yaml::parse_time(item.value);
   if (!period) return error("\"{}\": a period is a time with its unit", item.text);
-  return NewPeriod{.callback = *callback, .period = *period};
+  return NewPeriod{.callback = callback, .period = *period};
 }
 
 Result<Change> longest_delay(const Item& item) {
@@ -312,17 +305,14 @@ Result<std::vector<CallbackIndex>> leaving(const Item& item, const model::Model&
 }
 
 Result<Change> split(const Item& item, const model::Model& model) {
-  const auto callbacks = leaving(item, model);
-  if (!callbacks) return tl::unexpected(callbacks.error());
-  return Split{.of = std::string(item.of), .callbacks = *callbacks};
+  const auto callbacks = TAKT_TRY(leaving(item, model));
+  return Split{.of = std::string(item.of), .callbacks = callbacks};
 }
 
 Result<Change> move(const Item& item, const model::Model& model) {
-  const auto callbacks = leaving(item, model);
-  if (!callbacks) return tl::unexpected(callbacks.error());
-  const Result<ExecutorIndex> to = executor_of(item.text, item.value, model);
-  if (!to) return tl::unexpected(to.error());
-  return Move{.of = std::string(item.of), .callbacks = *callbacks, .to = *to};
+  const auto callbacks = TAKT_TRY(leaving(item, model));
+  const ExecutorIndex to = TAKT_TRY(executor_of(item.text, item.value, model));
+  return Move{.of = std::string(item.of), .callbacks = callbacks, .to = to};
 }
 
 Result<Change> without(const Item& item, const model::Model& model) {
@@ -595,9 +585,8 @@ model::Activation with_period(model::Activation activation, Duration period) {
 Result<std::vector<Change>> parse_changes(std::string_view text, const model::Model& model) {
   std::vector<Change> changes;
   for (const std::string_view item : items_of(text)) {
-    Result<Change> change = parse_change(item, model);
-    if (!change) return tl::unexpected(change.error());
-    changes.push_back(*std::move(change));
+    Change change = TAKT_TRY(parse_change(item, model));
+    changes.push_back(std::move(change));
   }
   return changes;
 }
@@ -634,9 +623,8 @@ Result<void> apply(const Change& change, model::Model& model) {
 
 Result<model::Model> with_changes(std::string_view text, model::Model model) {
   for (const std::string_view item : items_of(text)) {
-    const Result<Change> change = parse_change(item, model);
-    if (!change) return tl::unexpected(change.error());
-    if (auto applied = apply(*change, model); !applied) return tl::unexpected(applied.error());
+    const Change change = TAKT_TRY(parse_change(item, model));
+    TAKT_TRY(apply(change, model));
   }
   return model;
 }

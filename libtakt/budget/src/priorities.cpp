@@ -12,6 +12,7 @@
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/base/names.hpp"
+#include "takt/base/try.hpp"
 #include "takt/budget/change.hpp"
 
 namespace takt::budget {
@@ -352,9 +353,7 @@ Result<std::vector<PriorityAssignment>> assign_priorities(const Model& model,
                                                           std::int64_t effort) {
   Model declared = model;
   const NewKind by_priority{.executor = std::nullopt, .kind = model::ExecutorKind::fixed_priority};
-  if (const Result<void> changed = budget::apply(Change{by_priority}, declared); !changed) {
-    return tl::unexpected(changed.error());
-  }
+  TAKT_TRY(budget::apply(Change{by_priority}, declared));
   OrderTrials trials(declared, options, effort);
   std::vector<PriorityAssignment> result;
   if (std::ranges::any_of(trials.callbacks(), [&](CallbackIndex callback) {

@@ -9,6 +9,7 @@
 
 #include "chains_by_rank.hpp"
 #include "planner.hpp"
+#include "takt/base/try.hpp"
 #include "takt/budget/needs.hpp"
 
 namespace takt::budget {
@@ -79,7 +80,7 @@ Result<ReservationPlan> search(const model::Model& model, const Options& given) 
   Options options = given;
   options.effort = std::max<std::int64_t>(options.effort, 1);
   options.analysis.effort = std::min(options.analysis.effort, options.effort);
-  if (auto valid = check(model, options); !valid) return tl::unexpected(valid.error());
+  TAKT_TRY(check(model, options));
   const auto begin = std::chrono::steady_clock::now();
   ReservationPlan found = plan(model, options);
   options.effort -= std::min(options.effort, found.steps);

@@ -17,6 +17,7 @@
 #include "process_trace.hpp"
 #include "ros_programs.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/ring/event.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/ctf/event_classes.hpp"
@@ -133,11 +134,10 @@ Result<void> Census::write(ctf::Storage& storage) {
   constexpr auto event = tracepoints::EventType::unrecorded_process;
   constexpr std::size_t no_gid = 0;
   if (!trace_) {
-    auto trace = ctf::Trace::create(storage, "census",
+    trace_ =
+        TAKT_TRY(ctf::Trace::create(storage, "census",
                                     describe_process("takt-census", getpid(), program_of(getpid()),
-                                                     {ctf::event_class(event, no_gid)}));
-    if (!trace) return tl::unexpected(trace.error());
-    trace_ = std::move(*trace);
+                                                     {ctf::event_class(event, no_gid)})));
     stream_ = trace_->open_stream("found", ctf::Kept::while_room);
   }
   for (; written_ < found_.size(); ++written_) {

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "process.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/environment.hpp"
 
 namespace takt::capture {
@@ -155,14 +156,11 @@ Result<Descriptor> lock_user_directory(const std::string& directory) {
 
 Result<std::unique_ptr<Gate>> Gate::open(Admit admit) {
   std::string directory = new_directory_name();  // short: a socket's path has at most 107 bytes
-  auto guard = IfKilled::run({"rm", "-rf", directory});
-  if (!guard) {
-    return tl::unexpected(guard.error());
-  }
+  auto guard = TAKT_TRY(IfKilled::run({"rm", "-rf", directory}));
   if (mkdir(directory.c_str(), S_IRWXU) != 0) {
     return error("/tmp: cannot be written: {}", std::strerror(errno));
   }
-  return listen_in(std::move(directory), std::move(*guard), {}, std::move(admit));
+  return listen_in(std::move(directory), std::move(guard), {}, std::move(admit));
 }
 
 Result<std::unique_ptr<Gate>> Gate::open_for_user(Admit admit) {
@@ -178,13 +176,10 @@ Result<std::unique_ptr<Gate>> Gate::open_for_user(Admit admit) {
   if (!lock) {
     return tl::unexpected(lock.error());
   }
-  auto guard = IfKilled::run({"rm", "-rf", directory}, lock->get());
-  if (!guard) {
-    return tl::unexpected(guard.error());
-  }
+  auto guard = TAKT_TRY(IfKilled::run({"rm", "-rf", directory}, lock->get()));
   // A recorder that was killed together with its guard has left its gate behind.
   unlink((directory + "/" + gate_name).c_str());
-  return listen_in(std::move(directory), std::move(*guard), std::move(*lock), std::move(admit));
+  return listen_in(std::move(directory), std::move(guard), std::move(*lock), std::move(admit));
 }
 
 Result<std::unique_ptr<Gate>> Gate::listen_in(std::string directory,

@@ -19,6 +19,7 @@
 #include "lttng/session.hpp"
 #include "ring/recorder.hpp"
 #include "selection_trace.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/ring/selection_text.hpp"
 #include "takt/ctf/storage.hpp"
 
@@ -194,17 +195,11 @@ Result<std::vector<std::unique_ptr<Backend>>> start_backends(const fs::path& dir
                                                              const Options& options) {
   std::vector<std::unique_ptr<Backend>> backends;
   if (options.kernel && options.tracer != Tracer::ebpf) {
-    auto probes = start_probes(storage, options, false);
-    if (!probes) {
-      return tl::unexpected(probes.error());
-    }
-    backends.push_back(std::move(*probes));
+    auto probes = TAKT_TRY(start_probes(storage, options, false));
+    backends.push_back(std::move(probes));
   }
-  auto tracer = start_tracer(directory, storage, options);
-  if (!tracer) {
-    return tl::unexpected(tracer.error());
-  }
-  backends.push_back(std::move(*tracer));
+  auto tracer = TAKT_TRY(start_tracer(directory, storage, options));
+  backends.push_back(std::move(tracer));
   return backends;
 }
 
@@ -224,9 +219,7 @@ Recording::Recording(Recording&&) noexcept = default;
 Recording::~Recording() = default;
 
 Result<Recording> Recording::start(const Options& options) {
-  if (auto possible = check_selection(options); !possible) {
-    return tl::unexpected(possible.error());
-  }
+  TAKT_TRY(check_selection(options));
   Recording recording;
   if (!options.only_started) {  // otherwise the command would have this limit, too
     raise_descriptor_limit();
@@ -236,13 +229,10 @@ Result<Recording> Recording::start(const Options& options) {
     recording.newest_ = newest.get();
     recording.storage_ = std::move(newest);
   } else {
-    auto partial = make_partial(options.output);
-    if (!partial) {
-      return tl::unexpected(partial.error());
-    }
-    recording.output_ = std::move(partial->output);
-    recording.partial_ = std::move(partial->path);
-    recording.lock_ = std::move(partial->lock);
+    auto partial = TAKT_TRY(make_partial(options.output));
+    recording.output_ = std::move(partial.output);
+    recording.partial_ = std::move(partial.path);
+    recording.lock_ = std::move(partial.lock);
     auto files = std::make_unique<ctf::Files>(recording.partial_);
     recording.files_ = files.get();
     recording.storage_ = std::move(files);
@@ -320,29 +310,26 @@ Result<Status> Recording::snapshot(const fs::path& output) {
   if (newest_ == nullptr) {
     return error("not a snapshot recording");
   }
-  auto partial = make_partial(output);
-  if (!partial) {
-    return tl::unexpected(partial.error());
-  }
+  auto partial = TAKT_TRY(make_partial(output));
   Result<void> written;
   for (const auto& backend : backends_) {
-    written = written.and_then([&] { return backend->hand_over(partial->path); });
+    written = written.and_then([&] { return backend->hand_over(partial.path); });
   }
   Result<Losses> lost;
   written = written.and_then([&] { return write_remarks(); })
-                .and_then([&] { return newest_->write(partial->path); })
+                .and_then([&] { return newest_->write(partial.path); })
                 .and_then([&] {
                   lost = losses();  // with those that the hand-over found
                   return lost.map([](const Losses&) {});
                 })
-                .and_then([&] { return check_that_it_holds_a_trace(partial->path); });
+                .and_then([&] { return check_that_it_holds_a_trace(partial.path); });
   if (!written) {
     std::error_code kept;
-    fs::remove_all(partial->path, kept);
+    fs::remove_all(partial.path, kept);
     return tl::unexpected(written.error());
   }
-  return complete(partial->path, partial->output).map([&] {
-    return Status{size_of(partial->output), *lost, {}, {}};
+  return complete(partial.path, partial.output).map([&] {
+    return Status{size_of(partial.output), *lost, {}, {}};
   });
 }
 

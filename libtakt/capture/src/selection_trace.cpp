@@ -9,6 +9,7 @@
 
 #include "process.hpp"
 #include "process_trace.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/ctf/event_classes.hpp"
 
@@ -17,11 +18,10 @@ namespace takt::capture {
 Result<void> SelectionTrace::write(ctf::Storage& storage) {
   if (selection_.is_everything() || trace_) return {};
   constexpr auto event = tracepoints::EventType::selection;
-  auto trace = ctf::Trace::create(storage, "selection",
+  trace_ =
+      TAKT_TRY(ctf::Trace::create(storage, "selection",
                                   describe_process("takt-selection", getpid(), program_of(getpid()),
-                                                   {ctf::event_class(event, 0)}));
-  if (!trace) return tl::unexpected(trace.error());
-  trace_ = std::move(*trace);
+                                                   {ctf::event_class(event, 0)})));
   stream_ = trace_->open_stream("patterns", ctf::Kept::while_room);
   const auto tell = [&](const char* rule, const std::string& pattern) {
     std::string fields = rule;

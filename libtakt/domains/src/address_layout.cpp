@@ -8,6 +8,8 @@
 #include <numeric>
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 namespace takt::domains {
 
 namespace {
@@ -54,11 +56,10 @@ AddressRange::AddressRange(const AddressLayout& layout, memory::Mapping mapping)
       begin_(reinterpret_cast<std::uintptr_t>(mapping_.pages().data())) {}
 
 Result<AddressRange> AddressRange::make(const AddressLayout& layout) {
-  const auto bytes = layout.reserved();
-  if (!bytes) return tl::unexpected(bytes.error());
+  const auto bytes = TAKT_TRY(layout.reserved());
   void* const reserved =
-      mmap(nullptr, *bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (reserved == MAP_FAILED) return error("{} bytes of addresses: {}", *bytes, strerror(errno));
+      mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return error("{} bytes of addresses: {}", bytes, strerror(errno));
   const auto first = reinterpret_cast<std::uintptr_t>(reserved);
   const std::uintptr_t begin = *layout.place(first);
   const std::uintptr_t end = begin + layout.own + layout.shared + layout.device;
@@ -66,7 +67,7 @@ Result<AddressRange> AddressRange::make(const AddressLayout& layout) {
     if (from < to) munmap(reinterpret_cast<void*>(from), to - from);
   };
   give_back(first, begin);
-  give_back(end, first + *bytes);
+  give_back(end, first + bytes);
   return AddressRange(layout,
                       memory::Mapping(std::span(reinterpret_cast<std::byte*>(begin), end - begin)));
 }

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 namespace takt::domains {
 
 Result<Domain> Domains::add(const Device& device) {
@@ -20,7 +22,7 @@ Result<Domain> Domains::add(const Device& device) {
 
 Result<PoolId> Domains::add_pool(std::unique_ptr<DeviceMemory> memory,
                                  const Pool::Settings& settings) {
-  if (auto domain = add(memory->device()); !domain) return tl::unexpected(domain.error());
+  TAKT_TRY(add(memory->device()));
   auto slot = std::ranges::find_if(slots_, [](const Slot& each) { return each.pool == nullptr; });
   if (slot == slots_.end()) slot = slots_.emplace(slots_.end());
   slot->pool = std::make_unique<Pool>(std::move(memory), settings);
@@ -38,9 +40,8 @@ Result<Pool*> Domains::pool(PoolId id) {
 }
 
 Result<void> Domains::remove_pool(PoolId id) {
-  const auto found = pool(id);
-  if (!found) return tl::unexpected(found.error());
-  if (const std::size_t blocks = (*found)->in_use(); blocks > 0) {
+  const auto found = TAKT_TRY(pool(id));
+  if (const std::size_t blocks = found->in_use(); blocks > 0) {
     return error("pool {}.{}: {} of its blocks are in use; release them first", id.index,
                  id.generation, blocks);
   }
@@ -53,20 +54,16 @@ void Domains::add_direct_copy(const Device& from, const Device& to, DirectCopy c
 }
 
 Result<Way> Domains::connect(PoolId from, PoolId to, Bytes most) {
-  const auto source = pool(from);
-  if (!source) return tl::unexpected(source.error());
-  const auto target = pool(to);
-  if (!target) return tl::unexpected(target.error());
-  const Device one = (*source)->device();
-  const Device other = (*target)->device();
+  const auto source = TAKT_TRY(pool(from));
+  const auto target = TAKT_TRY(pool(to));
+  const Device one = source->device();
+  const Device other = target->device();
   Way way{.kind = Way::Kind::same_domain, .from = from, .to = to};
   if (one == other) return way;
   const auto reach = [](const Pool& each) {
     return Reach{.device = each.device(), .reaches_host = each.memory().reaches_host()};
   };
-  if (auto possible = check_way(reach(**source), reach(**target), direct_); !possible) {
-    return tl::unexpected(std::move(possible.error()));
-  }
+  TAKT_TRY(check_way(reach(*source), reach(*target), direct_));
   if (const DirectCopy* const direct = find_direct(direct_, one, other)) {
     way.kind = Way::Kind::direct;
     way.direct = *direct;
@@ -82,9 +79,8 @@ Result<Way> Domains::connect(PoolId from, PoolId to, Bytes most) {
 }
 
 Result<BlockId> Domains::allocate(PoolId id, Bytes bytes) {
-  const auto found = pool(id);
-  if (!found) return tl::unexpected(found.error());
-  return (*found)->allocate(bytes).map(
+  const auto found = TAKT_TRY(pool(id));
+  return found->allocate(bytes).map(
       [id](Offset offset) { return BlockId{.pool = id, .offset = offset}; });
 }
 
@@ -121,12 +117,10 @@ Result<BlockId> Domains::bring(Way& way, const BlockId& block) {
 
 /// The bytes are in both pools.
 Result<void> Domains::copy(Way& way, Offset source, Offset target, Bytes bytes) {
-  const auto first = pool(way.from);
-  if (!first) return tl::unexpected(first.error());
-  const auto last = pool(way.to);
-  if (!last) return tl::unexpected(last.error());
-  DeviceMemory& from = (*first)->memory();
-  DeviceMemory& to = (*last)->memory();
+  const auto first = TAKT_TRY(pool(way.from));
+  const auto last = TAKT_TRY(pool(way.to));
+  DeviceMemory& from = first->memory();
+  DeviceMemory& to = last->memory();
   if (way.kind == Way::Kind::direct) return way.direct(from, source, to, target, bytes);
   const Source begin = from.device() == host
                            ? Source{.bytes = from.on_host().subspan(source, bytes)}

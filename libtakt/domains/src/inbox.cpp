@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "takt/base/try.hpp"
+
 namespace takt::domains {
 
 Result<Source> Inbox::open(const memory::Message& message) {
@@ -20,9 +22,7 @@ Result<Source> Inbox::open(const memory::Message& message) {
   if (attached == nullptr) {
     Descriptor copy(fcntl(memory->get(), F_DUPFD_CLOEXEC, 0));
     if (!copy) return error("{}: {}", to_string(device_), std::strerror(errno));
-    auto made = drivers_->attach(device_, std::move(copy));
-    if (!made) return tl::unexpected(std::move(made.error()));
-    attached = std::move(*made);
+    attached = TAKT_TRY(drivers_->attach(device_, std::move(copy)));
   }
   return Source{.device = attached.get(), .offset = message.offset};
 }

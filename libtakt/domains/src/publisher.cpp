@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/domains/domains.hpp"
 
 namespace takt::domains {
@@ -17,10 +18,9 @@ namespace {
 Result<Room> room_in(const Device& device, const Drivers& drivers, const Pool::Settings& pool) {
   if (device == host) return Room{.store = std::make_unique<memory::Pool>()};
   if (!drivers.make) return error("{}: no driver for it is known here", to_string(device));
-  auto memory = drivers.make(device);
-  if (!memory) return tl::unexpected(std::move(memory.error()));
-  DeviceMemory* const below = memory->get();
-  return Room{.store = std::make_unique<DeviceStore>(std::move(*memory), pool), .memory = below};
+  auto memory = TAKT_TRY(drivers.make(device));
+  DeviceMemory* const below = memory.get();
+  return Room{.store = std::make_unique<DeviceStore>(std::move(memory), pool), .memory = below};
 }
 
 Reach reach_of(const Device& device, const DeviceMemory* memory) {
@@ -30,14 +30,11 @@ Reach reach_of(const Device& device, const DeviceMemory* memory) {
 }  // namespace
 
 Result<std::unique_ptr<Publisher>> Publisher::make(Settings settings) {
-  auto domain = domain_number(settings.device);
-  if (!domain) return tl::unexpected(std::move(domain.error()));
-  auto room = room_in(settings.device, settings.drivers, settings.pool);
-  if (!room) return tl::unexpected(std::move(room.error()));
-  auto listening = memory::listen_at(settings.path);
-  if (!listening) return tl::unexpected(std::move(listening.error()));
+  auto domain = TAKT_TRY(domain_number(settings.device));
+  auto room = TAKT_TRY(room_in(settings.device, settings.drivers, settings.pool));
+  auto listening = TAKT_TRY(memory::listen_at(settings.path));
   return std::unique_ptr<Publisher>(
-      new Publisher(std::move(settings), std::move(*listening), std::move(*room), *domain));
+      new Publisher(std::move(settings), std::move(listening), std::move(room), domain));
 }
 
 Publisher::Publisher(Settings settings, Descriptor listening, Room room, std::uint32_t domain)
@@ -133,16 +130,13 @@ Result<Publisher::Line*> Publisher::line_for(const Device& device) {
         "possible",
         to_string(device), most_domains);
   }
-  auto room = room_in(device, settings_.drivers, settings_.pool);
-  if (!room) return tl::unexpected(std::move(room.error()));
-  auto possible = check_way(reach_of(settings_.device, memory_), reach_of(device, room->memory),
-                            settings_.drivers.direct);
-  if (!possible) return tl::unexpected(std::move(possible.error()));
-  auto made =
+  auto room = TAKT_TRY(room_in(device, settings_.drivers, settings_.pool));
+  TAKT_TRY(check_way(reach_of(settings_.device, memory_), reach_of(device, room.memory),
+                     settings_.drivers.direct));
+  auto made = TAKT_TRY(
       RelayThread::make({.from = settings_.device, .to = device, .drivers = &settings_.drivers},
-                        std::move(*room), published_, settings_.has_threads);
-  if (!made) return tl::unexpected(std::move(made.error()));
-  return &lines_.emplace_back(Line{.thread = std::move(*made)});
+                        std::move(room), published_, settings_.has_threads));
+  return &lines_.emplace_back(Line{.thread = std::move(made)});
 }
 
 /// A subscription of this publisher's own. None: no memory.

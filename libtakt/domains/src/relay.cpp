@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 namespace takt::domains {
 
 namespace {
@@ -129,13 +131,12 @@ bool Relay::bring(Slot slot) {
 }
 
 Result<void> Relay::copy(Window& window, const memory::Message& message, Slot slot) {
-  const auto source = window.inbox.open(message);
-  if (!source) return tl::unexpected(source.error());
+  const auto source = TAKT_TRY(window.inbox.open(message));
   if (!store_->fill(slot, message.size)) return error("no memory is left for a copy");
   const memory::Store::Place place = store_->place(slot);
   const Target target = memory_ == nullptr ? Target{.bytes = place.bytes}
                                            : Target{.device = memory_, .offset = place.offset};
-  auto copied = copy_between(*source, target, message.size, direct_, buffer_);
+  auto copied = copy_between(source, target, message.size, direct_, buffer_);
   if (!copied) store_->clear(slot);
   return copied;
 }

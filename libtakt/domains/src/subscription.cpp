@@ -2,13 +2,14 @@
 
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 namespace takt::domains {
 
 Result<std::unique_ptr<Subscription>> Subscription::connect(Settings settings) {
-  const auto domain = domain_number(settings.device);
-  if (!domain) return tl::unexpected(domain.error());
+  const auto domain = TAKT_TRY(domain_number(settings.device));
   auto made = memory::Receiver::connect(
-      settings.path, {.depth = settings.depth, .domain = *domain, .wants_all = settings.wants_all});
+      settings.path, {.depth = settings.depth, .domain = domain, .wants_all = settings.wants_all});
   if (made.meeting == memory::Meeting::nobody) return error("{}: nobody is there", settings.path);
   if (made.receiver == nullptr) return error("{}: cannot be reached", settings.path);
   return std::unique_ptr<Subscription>(

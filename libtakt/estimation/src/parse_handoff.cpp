@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "sha256.hpp"
+#include "takt/base/try.hpp"
 #include "takt/estimation/covariance.hpp"
 #include "takt/estimation/handoff.hpp"
 #include "takt/model/object_reader.hpp"
@@ -591,20 +592,18 @@ class HandoffReader {
 
 Result<Handoff> parse_handoff(std::string_view text, std::string_view source,
                               const std::string& folder) {
-  const Result<json> document = model::parse_document(text, source, "handoff");
-  if (!document) return tl::unexpected(document.error());
+  const json document = TAKT_TRY(model::parse_document(text, source, "handoff"));
   Findings findings;
-  std::optional<Handoff> handoff = HandoffReader(findings, folder).read(*document);
+  std::optional<Handoff> handoff = HandoffReader(findings, folder).read(document);
   if (!handoff || !findings.fault.empty()) return error("{}: {}", source, findings.fault);
   handoff->warnings = std::move(findings.warnings);
   return std::move(*handoff);
 }
 
 Result<Handoff> read_handoff(const std::string& path) {
-  const auto text = read_whole(path, largest_document);
-  if (!text) return tl::unexpected(text.error());
+  const auto text = TAKT_TRY(read_whole(path, largest_document));
   const std::size_t slash = path.rfind('/');
-  return parse_handoff(*text, path,
+  return parse_handoff(text, path,
                        slash == std::string::npos ? "." : path.substr(0, slash == 0 ? 1 : slash));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "takt/base/try.hpp"
+
 namespace takt::estimation {
 
 namespace {
@@ -50,25 +52,14 @@ Result<Plant> Plant::make(const PlantDescription& description, double period,
   const Formulas none(variables, description.parameters);
   Translated translated{none, none, none, none};
   const std::string base(path);
-  if (auto done = add_all(translated.dynamics, description.dynamics, n, base + ".dynamics");
-      !done) {
-    return tl::unexpected(done.error());
-  }
-  if (auto done = add_all(translated.outputs, description.outputs, p, base + ".outputs"); !done) {
-    return tl::unexpected(done.error());
-  }
+  TAKT_TRY(add_all(translated.dynamics, description.dynamics, n, base + ".dynamics"));
+  TAKT_TRY(add_all(translated.outputs, description.outputs, p, base + ".outputs"));
   static_cast<void>(
       add_all(translated.dynamics_with_jacobian, description.dynamics, n, base + ".dynamics"));
-  if (auto done = add_all(translated.dynamics_with_jacobian, description.dynamics_jacobian, n, n,
-                          base + ".jacobians.dynamics");
-      !done) {
-    return tl::unexpected(done.error());
-  }
-  if (auto done = add_all(translated.outputs_jacobian, description.outputs_jacobian, p, n,
-                          base + ".jacobians.outputs");
-      !done) {
-    return tl::unexpected(done.error());
-  }
+  TAKT_TRY(add_all(translated.dynamics_with_jacobian, description.dynamics_jacobian, n, n,
+                   base + ".jacobians.dynamics"));
+  TAKT_TRY(add_all(translated.outputs_jacobian, description.outputs_jacobian, p, n,
+                   base + ".jacobians.outputs"));
   return Plant(description, period, std::make_shared<const Translated>(std::move(translated)));
 }
 

@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "takt/base/isolated.hpp"
+#include "takt/base/try.hpp"
 #include "takt/events/archived_files.hpp"
 
 namespace takt::events {
@@ -123,28 +124,24 @@ Result<void> unpack_entry(archive* archive, archive_entry* entry, const fs::path
 }  // namespace
 
 Result<void> unpack_into(const fs::path& path, const fs::path& target, std::uint64_t budget) {
-  auto archive = open_archive(path);
-  if (!archive) {
-    return tl::unexpected(archive.error());
-  }
+  auto archive = TAKT_TRY(open_archive(path));
   for (std::size_t count = 0;; ++count) {
     archive_entry* entry = nullptr;
-    const int status = archive_read_next_header(archive->get(), &entry);
+    const int status = archive_read_next_header(archive.get(), &entry);
     if (status == ARCHIVE_EOF) {
       return {};
     }
     // No format was recognised, and no compression either, which only an archive would have.
-    if (status != ARCHIVE_OK && archive_format(archive->get()) == 0 &&
-        archive_filter_count(archive->get()) <= 1) {
+    if (status != ARCHIVE_OK && archive_format(archive.get()) == 0 &&
+        archive_filter_count(archive.get()) <= 1) {
       return error("{}: not a trace: neither a CTF directory nor a tar archive of one",
                    path.string());
     }
     if (status != ARCHIVE_OK || count == max_entries) {
-      return error(
-          "{}: damaged archive: {}", path.string(),
-          status == ARCHIVE_OK ? "too many entries" : archive_error_string(archive->get()));
+      return error("{}: damaged archive: {}", path.string(),
+                   status == ARCHIVE_OK ? "too many entries" : archive_error_string(archive.get()));
     }
-    if (auto done = unpack_entry(archive->get(), entry, path, target, budget); !done) {
+    if (auto done = unpack_entry(archive.get(), entry, path, target, budget); !done) {
       return done;
     }
   }
@@ -156,9 +153,7 @@ Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit,
   if (!directory) {
     return directory;
   }
-  if (auto done = unpack_archive(path, directory->path(), limit, waiting); !done) {
-    return tl::unexpected(done.error());
-  }
+  TAKT_TRY(unpack_archive(path, directory->path(), limit, waiting));
   return directory;
 }
 

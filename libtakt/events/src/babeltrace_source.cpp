@@ -14,6 +14,7 @@
 
 #include "clock.hpp"
 #include "layout.hpp"
+#include "takt/base/try.hpp"
 #include "takt/events/schema.hpp"
 
 namespace takt::events {
@@ -168,9 +169,7 @@ Result<const bt_component_source*> BabeltraceSource::add_trace(
     const bt_component_class_source* component, const fs::path& directory, std::size_t number,
     Duration correction) {
   // libbabeltrace2 2.0 never returns from metadata that ends in the middle of a packet.
-  if (const auto metadata = read_metadata(directory); !metadata) {
-    return tl::unexpected(metadata.error());
-  }
+  TAKT_TRY(read_metadata(directory));
   const Value parameters(bt_value_map_create());
   auto* const map = const_cast<bt_value*>(parameters.get());
   bt_value* list = nullptr;
@@ -218,18 +217,15 @@ Result<void> BabeltraceSource::build(const std::vector<fs::path>& directories,
       bt_plugin_borrow_source_component_class_by_name_const(ctf->get(), "fs");
   bool connected = true;
   for (std::size_t i = 0; i < directories.size(); ++i) {
-    const auto trace = add_trace(reader, directories[i], i, corrections[i]);
-    if (!trace) {
-      return tl::unexpected(trace.error());
-    }
-    for (std::uint64_t port = 0; port < bt_component_source_get_output_port_count(*trace); ++port) {
+    const auto trace = TAKT_TRY(add_trace(reader, directories[i], i, corrections[i]));
+    for (std::uint64_t port = 0; port < bt_component_source_get_output_port_count(trace); ++port) {
       connected =
           connected &&
-          bt_graph_connect_ports(
-              graph_mutable_, bt_component_source_borrow_output_port_by_index_const(*trace, port),
-              bt_component_filter_borrow_input_port_by_index_const(
-                  muxer, bt_component_filter_get_input_port_count(muxer) - 1),
-              nullptr) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
+          bt_graph_connect_ports(graph_mutable_,
+                                 bt_component_source_borrow_output_port_by_index_const(trace, port),
+                                 bt_component_filter_borrow_input_port_by_index_const(
+                                     muxer, bt_component_filter_get_input_port_count(muxer) - 1),
+                                 nullptr) == BT_GRAPH_CONNECT_PORTS_STATUS_OK;
     }
   }
   connected = connected &&
@@ -447,9 +443,7 @@ Result<std::unique_ptr<EventStream>> open_with_babeltrace(
     const std::vector<fs::path>& directories, const ClockCorrections& corrections,
     std::vector<Input> inputs, std::vector<TemporaryDirectory> unpacked) {
   auto source = std::make_unique<BabeltraceSource>(std::move(inputs), std::move(unpacked));
-  if (auto built = source->build(directories, corrections); !built) {
-    return tl::unexpected(built.error());
-  }
+  TAKT_TRY(source->build(directories, corrections));
   source->look_ahead([directories, corrections] {
     Threads::LastEvents last;
     const auto all = open_with_babeltrace(directories, corrections, {}, {});

@@ -12,6 +12,7 @@
 
 #include "layout.hpp"
 #include "mapped_file.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::events::ctf {
 namespace {
@@ -76,14 +77,13 @@ Result<StreamLosses> listed_beyond_end(const fs::path& directory) {
   std::ranges::sort(indexes);
   StreamLosses losses;
   for (const fs::path& path : indexes) {
-    const auto index = MappedFile::open(path);
-    if (!index) return tl::unexpected(index.error());
+    const auto index = TAKT_TRY(MappedFile::open(path));
     std::error_code absent;
     const std::uintmax_t size = fs::file_size(directory / path.stem(), absent);
     if (absent && !is_absent(absent)) {
       return error("{}: cannot be read: {}", path.stem().string(), absent.message());
     }
-    const Missing missing = listed_from(index->bytes(), absent ? 0 : size);
+    const Missing missing = listed_from(index.bytes(), absent ? 0 : size);
     if (missing.packets == 0) continue;
     StreamLosses fault;
     fault.unreadable_bytes = missing.bytes;

@@ -17,6 +17,7 @@
 #include "layout.hpp"
 #include "mapped_file.hpp"
 #include "read_ahead.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::events {
 namespace {
@@ -213,11 +214,8 @@ std::string missing_contexts(const ctf::Metadata& metadata) {
 
 Result<void> CtfSource::add(const Given& traces, bool& is_beyond) {
   inputs_.push_back(traces.input);
-  auto fingerprint = Fingerprint::of(traces.directories);
-  if (!fingerprint) {
-    return tl::unexpected(fingerprint.error());
-  }
-  fingerprints_.push_back(*fingerprint);
+  auto fingerprint = TAKT_TRY(Fingerprint::of(traces.directories));
+  fingerprints_.push_back(fingerprint);
   for (const fs::path& directory : traces.directories) {
     if (auto added = add(directory, is_beyond); !added) {
       return added;
@@ -281,24 +279,18 @@ Result<void> CtfSource::add(const fs::path& directory, bool& is_beyond) {
 }
 
 Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceContext& context) {
-  const auto files = stream_files(directory);
-  if (!files) {
-    return tl::unexpected(files.error());
-  }
-  for (const fs::path& path : *files) {
-    auto file = MappedFile::open(path);
-    if (!file) {
-      return tl::unexpected(file.error());
-    }
-    total_ += file->bytes().size();
+  const auto files = TAKT_TRY(stream_files(directory));
+  for (const fs::path& path : files) {
+    auto file = TAKT_TRY(MappedFile::open(path));
+    total_ += file.bytes().size();
     streams_.push_back(std::make_unique<MergedStream>(
-        std::make_unique<DecodedFile>(std::move(*file), context, path.filename().string()), context,
+        std::make_unique<DecodedFile>(std::move(file), context, path.filename().string()), context,
         streams_.size()));
   }
   // Recorders that write a trace for each process show when it ends.
   if (context.process_id != 0) {
     threads_.tell_ends();
-    processes_[{context.host, context.process_id}].streams += files->size();
+    processes_[{context.host, context.process_id}].streams += files.size();
   }
   return {};
 }
@@ -488,9 +480,7 @@ Result<std::unique_ptr<EventStream>> open_ctf(const std::vector<Given>& given, b
   is_beyond = false;
   auto source = std::make_unique<CtfSource>(foreign);
   for (const Given& traces : given) {
-    if (auto added = source->add(traces, is_beyond); !added) {
-      return tl::unexpected(added.error());
-    }
+    TAKT_TRY(source->add(traces, is_beyond));
   }
   return source;
 }

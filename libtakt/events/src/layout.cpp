@@ -10,6 +10,7 @@
 #include "ctf_metadata.hpp"
 #include "ctf_stream.hpp"
 #include "mapped_file.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::events {
 namespace {
@@ -89,19 +90,13 @@ Result<StreamLosses> without_metadata(const fs::path& root) {
     if (unreadable) {
       return error("{}: cannot be read: {}", directory.string(), unreadable.message());
     }
-    const auto files = stream_files(directory);
-    if (!files) {
-      return tl::unexpected(files.error());
-    }
-    for (const fs::path& file : *files) {
-      const auto content = MappedFile::open(file);
-      if (!content) {
-        return tl::unexpected(content.error());
-      }
-      if (!begins_with_a_packet(content->bytes())) {
+    const auto files = TAKT_TRY(stream_files(directory));
+    for (const fs::path& file : files) {
+      const auto content = TAKT_TRY(MappedFile::open(file));
+      if (!begins_with_a_packet(content.bytes())) {
         continue;
       }
-      const std::uint64_t size = content->bytes().size();
+      const std::uint64_t size = content.bytes().size();
       losses.unreadable_bytes += size;
       if (losses.faults.size() < StreamLosses::max_faults) {
         losses.faults.push_back(fmt::format("{}: {} bytes of events without metadata",
@@ -157,11 +152,8 @@ Result<std::vector<fs::path>> stream_files(const fs::path& directory) {
 Result<Input> describe(const std::string& name, const std::vector<fs::path>& directories) {
   Input input{name, 0, {}};
   for (const fs::path& directory : directories) {
-    const auto files = stream_files(directory);
-    if (!files) {
-      return tl::unexpected(files.error());
-    }
-    for (const fs::path& file : *files) {
+    const auto files = TAKT_TRY(stream_files(directory));
+    for (const fs::path& file : files) {
       std::error_code code;
       const std::uint64_t size = fs::file_size(file, code);
       if (code) {
@@ -176,11 +168,8 @@ Result<Input> describe(const std::string& name, const std::vector<fs::path>& dir
 Result<Fingerprint> Fingerprint::of(const std::vector<fs::path>& directories) {
   Fingerprint fingerprint;
   for (const fs::path& directory : directories) {
-    const auto metadata = MappedFile::open(directory / "metadata");
-    if (!metadata) {
-      return tl::unexpected(metadata.error());
-    }
-    fingerprint.hash_.add(metadata->bytes());
+    const auto metadata = TAKT_TRY(MappedFile::open(directory / "metadata"));
+    fingerprint.hash_.add(metadata.bytes());
   }
   return fingerprint;
 }
@@ -190,39 +179,27 @@ void Fingerprint::add(const std::string& file, std::uint64_t content) {
 }
 
 Result<std::string> fingerprint_of(const std::vector<fs::path>& directories) {
-  auto fingerprint = Fingerprint::of(directories);
-  if (!fingerprint) {
-    return tl::unexpected(fingerprint.error());
-  }
+  auto fingerprint = TAKT_TRY(Fingerprint::of(directories));
   for (const fs::path& directory : directories) {
-    const auto files = stream_files(directory);
-    if (!files) {
-      return tl::unexpected(files.error());
-    }
-    for (const fs::path& path : *files) {
-      const auto file = MappedFile::open(path);
-      if (!file) {
-        return tl::unexpected(file.error());
-      }
+    const auto files = TAKT_TRY(stream_files(directory));
+    for (const fs::path& path : files) {
+      const auto file = TAKT_TRY(MappedFile::open(path));
       ContentHash content;
       constexpr std::size_t piece = std::size_t{4} << 20;
-      for (std::size_t begin = 0; begin < file->bytes().size(); begin += piece) {
-        const auto bytes = file->bytes().subspan(begin);
+      for (std::size_t begin = 0; begin < file.bytes().size(); begin += piece) {
+        const auto bytes = file.bytes().subspan(begin);
         content.add(bytes.first(std::min(piece, bytes.size())));
-        file->forget(begin, begin + piece);
+        file.forget(begin, begin + piece);
       }
-      fingerprint->add(path.filename().string(), content.value());
+      fingerprint.add(path.filename().string(), content.value());
     }
   }
-  return fingerprint->hex();
+  return fingerprint.hex();
 }
 
 Result<std::string> read_metadata(const fs::path& directory) {
-  const auto file = MappedFile::open(directory / "metadata");
-  if (!file) {
-    return tl::unexpected(file.error());
-  }
-  const auto bytes = file->bytes();
+  const auto file = TAKT_TRY(MappedFile::open(directory / "metadata"));
+  const auto bytes = file.bytes();
   auto text = ctf::metadata_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   if (!text) {
     return error("{}: {}", directory.string(), text.error().message);

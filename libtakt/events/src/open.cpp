@@ -10,6 +10,7 @@
 #include "ctf_source.hpp"
 #include "layout.hpp"
 #include "takt/base/isolated.hpp"
+#include "takt/base/try.hpp"
 #include "takt/events/event_stream.hpp"
 
 namespace takt::events {
@@ -55,11 +56,8 @@ Result<fs::path> trace_root(const fs::path& path, const OpenOptions& options,
   if (fs::file_size(path, code) == 0) {
     return error("{}: not a trace: the file is empty", path.string());
   }
-  auto directory = unpack(path, options.unpack_limit, options.waiting);
-  if (!directory) {
-    return tl::unexpected(directory.error());
-  }
-  unpacked.push_back(std::move(*directory));
+  auto directory = TAKT_TRY(unpack(path, options.unpack_limit, options.waiting));
+  unpacked.push_back(std::move(directory));
   return unpacked.back().path();
 }
 
@@ -70,11 +68,8 @@ Result<ClockCorrections> try_with_babeltrace(const std::vector<fs::path>& direct
                                              const std::function<void()>& waiting) {
   std::uint64_t memory = std::uint64_t{1} << 30;
   for (const fs::path& directory : directories) {
-    const auto files = stream_files(directory);
-    if (!files) {
-      return tl::unexpected(files.error());
-    }
-    memory += files->size() << 24;  // the library maps a part of each
+    const auto files = TAKT_TRY(stream_files(directory));
+    memory += files.size() << 24;  // the library maps a part of each
   }
   const auto given = isolated(
       [&directories](const Output& output) {
@@ -103,17 +98,10 @@ Result<std::unique_ptr<EventStream>> open_after_trial(const std::vector<Given>& 
   for (const Given& traces : given) {
     directories.insert(directories.end(), traces.directories.begin(), traces.directories.end());
     inputs.push_back(traces.input);
-    auto fingerprint = fingerprint_of(traces.directories);
-    if (!fingerprint) {
-      return tl::unexpected(fingerprint.error());
-    }
-    inputs.back().fingerprint = std::move(*fingerprint);
+    inputs.back().fingerprint = TAKT_TRY(fingerprint_of(traces.directories));
   }
-  const auto corrections = try_with_babeltrace(directories, inputs.front().path, waiting);
-  if (!corrections) {
-    return tl::unexpected(corrections.error());
-  }
-  return open_with_babeltrace(directories, *corrections, std::move(inputs), std::move(unpacked));
+  const auto corrections = TAKT_TRY(try_with_babeltrace(directories, inputs.front().path, waiting));
+  return open_with_babeltrace(directories, corrections, std::move(inputs), std::move(unpacked));
 }
 
 Result<std::unique_ptr<EventStream>> open_with_a_decoder(const std::vector<Given>& given,
@@ -151,23 +139,14 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
     if (!traces) {
       return tl::unexpected(refused(path, traces.error()));
     }
-    auto input = describe(path.string(), *traces);
-    if (!input) {
-      return tl::unexpected(input.error());
-    }
-    const auto unknown = without_metadata(*root);
-    if (!unknown) {
-      return tl::unexpected(unknown.error());
-    }
-    lost += *unknown;
+    auto input = TAKT_TRY(describe(path.string(), *traces));
+    const auto unknown = TAKT_TRY(without_metadata(*root));
+    lost += unknown;
     for (const fs::path& directory : *traces) {
-      const auto missing = ctf::listed_beyond_end(directory);
-      if (!missing) {
-        return tl::unexpected(missing.error());
-      }
-      lost += *missing;
+      const auto missing = TAKT_TRY(ctf::listed_beyond_end(directory));
+      lost += missing;
     }
-    given.push_back({std::move(*input), std::move(*traces)});
+    given.push_back({std::move(input), std::move(*traces)});
   }
   auto source = open_with_a_decoder(given, std::move(unpacked), options);
   if (source) {

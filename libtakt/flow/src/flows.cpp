@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 namespace takt::flow {
 namespace {
 
@@ -114,18 +116,10 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
   const execution::Objects& objects = database.objects();
   Ends ends;
   if (options_.from) {
-    auto from = select_source(objects, "--from", *options_.from);
-    if (!from) {
-      return tl::unexpected(from.error());
-    }
-    ends.from = std::move(*from);
+    ends.from = TAKT_TRY(select_source(objects, "--from", *options_.from));
   }
   if (options_.to) {
-    auto to = select_sink(objects, "--to", *options_.to);
-    if (!to) {
-      return tl::unexpected(to.error());
-    }
-    ends.to = std::move(*to);
+    ends.to = TAKT_TRY(select_sink(objects, "--to", *options_.to));
   }
   const events::Threads& threads = database.threads();
   clocks_ = store_.clocks().estimate(threads.hosts().size());

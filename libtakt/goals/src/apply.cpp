@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/model/validate.hpp"
 
@@ -46,7 +47,7 @@ Result<std::vector<std::string>> apply(const Goals& goals, std::string_view sour
                       std::back_inserter(chains));
   }
   model.chains = std::move(chains);
-  if (auto valid = model::validate(model, source); !valid) return tl::unexpected(valid.error());
+  TAKT_TRY(model::validate(model, source));
   return lines;
 }
 

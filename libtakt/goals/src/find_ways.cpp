@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "takt/base/near_names.hpp"
+#include "takt/base/try.hpp"
 #include "takt/goals/callbacks_named.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/model/calls.hpp"
@@ -304,25 +305,23 @@ std::vector<std::string> telling_apart(const std::vector<Name>& names, const Pat
 }  // namespace
 
 Result<Ways> find_ways(const Model& model, const Goal& goal) {
-  const auto sources = named(model, "from", goal.from, Place::first);
-  if (!sources) return tl::unexpected(sources.error());
-  const auto targets = named(model, "to", goal.to, Place::last);
-  if (!targets) return tl::unexpected(targets.error());
+  const auto sources = TAKT_TRY(named(model, "from", goal.from, Place::first));
+  const auto targets = TAKT_TRY(named(model, "to", goal.to, Place::last));
   std::vector<Path> passed;
   Path avoided;
   for (std::size_t i = 0; i < goal.via.size(); ++i) {
     const bool is_avoided = goal.via[i].starts_with(avoiding);
-    auto between = named(model, fmt::format("via[{}]", i),
-                         goal.via[i].substr(is_avoided ? avoiding.size() : 0), Place::between);
-    if (!between) return tl::unexpected(between.error());
+    auto between =
+        TAKT_TRY(named(model, fmt::format("via[{}]", i),
+                       goal.via[i].substr(is_avoided ? avoiding.size() : 0), Place::between));
     if (is_avoided) {
-      avoided.insert(avoided.end(), between->begin(), between->end());
+      avoided.insert(avoided.end(), between.begin(), between.end());
     } else {
-      passed.push_back(std::move(*between));
+      passed.push_back(std::move(between));
     }
   }
-  Search search(model, *targets, std::move(passed), avoided);
-  for (const CallbackIndex source : *sources) search.begin_at(source);
+  Search search(model, targets, std::move(passed), avoided);
+  for (const CallbackIndex source : sources) search.begin_at(source);
   if (search.is_too_long()) {
     return error(
         "a way from \"{}\" to \"{}\" passes more than {} callbacks; name ends that are nearer",
@@ -335,7 +334,7 @@ Result<Ways> find_ways(const Model& model, const Goal& goal) {
   if (search.found().empty()) {
     const std::string passing = goal.via.empty() ? "" : " by way of what \"via\" names";
     return error("nothing leads from \"{}\" to \"{}\"{}; from there messages come to {}", goal.from,
-                 goal.to, passing, farthest(model, *sources));
+                 goal.to, passing, farthest(model, sources));
   }
   const std::vector<Path> all(search.found().begin(), search.found().end());
   const std::vector<Name> names = all.size() > 1 ? names_on(model, all) : std::vector<Name>();
@@ -350,9 +349,8 @@ Result<Ways> find_ways(const Model& model, const Goal& goal) {
   drop_parts(apart);
   Ways ways;
   for (const Path& path : counted) {
-    auto end = end_topic(model, goal, path.back());
-    if (!end) return tl::unexpected(end.error());
-    ways.counted.push_back({path, telling_apart(names, path, counted), std::move(*end)});
+    auto end = TAKT_TRY(end_topic(model, goal, path.back()));
+    ways.counted.push_back({path, telling_apart(names, path, counted), std::move(end)});
   }
   for (const Path& path : apart) {
     ways.apart.push_back({path, telling_apart(names, path, all)});

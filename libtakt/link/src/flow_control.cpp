@@ -4,6 +4,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "takt/base/try.hpp"
+
 namespace takt::link {
 
 namespace {
@@ -31,9 +33,7 @@ std::size_t timer_count(const Description& description) {
 Result<std::unique_ptr<FlowControl>> FlowControl::create(Description description,
                                                          std::span<Transport* const> peers,
                                                          Instant start) {
-  if (auto checked = check(description, peers.size()); !checked) {
-    return tl::unexpected(std::move(checked).error());
-  }
+  TAKT_TRY(check(description, peers.size()));
   return std::unique_ptr<FlowControl>(new FlowControl(std::move(description), peers, start));
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "takt/base/kernel_version.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::linux_os {
 namespace {
@@ -46,11 +47,9 @@ GfbTest gfb_test(std::span<const DeadlineScheduling> reservations, int processor
 }
 
 Result<double> realtime_share() {
-  const Result<double> runtime = read_number("/proc/sys/kernel/sched_rt_runtime_us");
-  if (!runtime) return tl::unexpected(runtime.error());
-  const Result<double> period = read_number("/proc/sys/kernel/sched_rt_period_us");
-  if (!period) return tl::unexpected(period.error());
-  return *runtime < 0 ? 1.0 : *runtime / *period;
+  const double runtime = TAKT_TRY(read_number("/proc/sys/kernel/sched_rt_runtime_us"));
+  const double period = TAKT_TRY(read_number("/proc/sys/kernel/sched_rt_period_us"));
+  return runtime < 0 ? 1.0 : runtime / period;
 }
 
 Result<double> deadline_share() {
@@ -60,13 +59,12 @@ Result<double> deadline_share() {
 
 Result<void> check_kernel_admission(std::span<const DeadlineScheduling> reservations,
                                     int processors) {
-  const Result<double> share = deadline_share();
-  if (!share) return tl::unexpected(share.error());
+  const double share = TAKT_TRY(deadline_share());
   double total = 0;
   for (const DeadlineScheduling& reservation : reservations) {
     total += ratio(reservation.runtime, reservation.period);
   }
-  if (const double limit = *share * processors; total > limit + tolerance) {
+  if (const double limit = share * processors; total > limit + tolerance) {
     return error(
         "the reservations ask for {:.1f} % of a processor together, and this machine grants {:.1f} "
         "% on {} processors: lower the budgets, or raise /proc/sys/kernel/sched_rt_runtime_us",

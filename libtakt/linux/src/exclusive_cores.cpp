@@ -17,6 +17,7 @@
 #include <sstream>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/linux/affinity.hpp"
 
 namespace takt::linux_os {
@@ -185,8 +186,7 @@ Result<bool> ExclusiveCores::keep(const ThreadIdentity& thread, int core) const 
         "core {}",
         thread.thread, thread.process, present, core);
   }
-  auto moved = write_text(root_ + wanted + "/tasks", std::to_string(thread.thread));
-  if (!moved) return tl::unexpected(moved.error());
+  TAKT_TRY(write_text(root_ + wanted + "/tasks", std::to_string(thread.thread)));
   return processor_of(thread) == core;
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "takt/base/capabilities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/linux/affinity.hpp"
 
 namespace takt::linux_os {
@@ -192,14 +193,12 @@ bool Guard::is_alive() const {
 Result<void> Guard::remember(const ThreadIdentity& thread) {
   const auto known = [&](const SavedThread& saved) { return saved.thread == thread; };
   if (std::ranges::any_of(saved_, known)) return {};
-  const auto scheduling = get_scheduling(thread.thread);
-  if (!scheduling) return tl::unexpected(scheduling.error());
-  auto processors = affinity(thread.thread);
-  if (!processors) return tl::unexpected(processors.error());
+  const auto scheduling = TAKT_TRY(get_scheduling(thread.thread));
+  auto processors = TAKT_TRY(affinity(thread.thread));
   if (!linux_os::is_alive(thread)) {
     return error("thread {} of process {} has ended", thread.thread, thread.process);
   }
-  SavedThread saved{thread, *scheduling, std::move(*processors)};
+  SavedThread saved{thread, scheduling, std::move(processors)};
   if (!send(socket_, message_of(Message::Kind::remember, saved))) {
     return error("the process that would restore thread {} was killed", thread.thread);
   }
@@ -242,7 +241,7 @@ Result<bool> Guard::keep(const ThreadIdentity& thread, int core) {
 
 Result<bool> Guard::schedule(const ThreadIdentity& thread, const ThreadScheduling& scheduling,
                              std::optional<int> core) {
-  if (auto remembered = remember(thread); !remembered) return tl::unexpected(remembered.error());
+  TAKT_TRY(remember(thread));
   if (core) {
     const auto kept = keep(thread, *core);
     if (!kept || !*kept) return kept;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "takt/base/json_text.hpp"
+#include "takt/base/try.hpp"
 #include "takt/linux/stolen_time.hpp"
 #include "takt/linux/thread_clock.hpp"
 #include "takt/manager/log.hpp"
@@ -47,11 +48,9 @@ Result<GoalsFile> read_goals(const std::string& path) {
   std::stringstream text;
   text << file.rdbuf();
   if (!file) return error("{}: cannot be read", path);
-  auto parsed = goals::parse(text.str(), path);
-  if (!parsed) return tl::unexpected(parsed.error());
-  auto links = links::parse_declarations(text.str(), path);
-  if (!links) return tl::unexpected(links.error());
-  return GoalsFile{std::move(*parsed), std::move(*links)};
+  auto parsed = TAKT_TRY(goals::parse(text.str(), path));
+  auto links = TAKT_TRY(links::parse_declarations(text.str(), path));
+  return GoalsFile{std::move(parsed), std::move(links)};
 }
 
 /// The processor time of all threads.
@@ -75,29 +74,25 @@ void print(const Json& line) {
 
 Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
                                               std::unique_ptr<linux_os::Guard> guard) {
-  auto file = read_goals(settings.goals);
-  if (!file) return tl::unexpected(file.error());
-  goals::ParsedGoals& parsed = file->parsed;
-  auto cores = available_cores(settings.pinned);
-  if (!cores) return tl::unexpected(cores.error());
-  if (guard != nullptr && !guard->can_isolate()) cores->pinnable.emplace();
-  std::unique_ptr<Daemon> daemon(new Daemon(std::move(settings), std::move(guard),
-                                            std::move(parsed.goals), std::move(*cores)));
+  auto file = TAKT_TRY(read_goals(settings.goals));
+  goals::ParsedGoals& parsed = file.parsed;
+  auto cores = TAKT_TRY(available_cores(settings.pinned));
+  if (guard != nullptr && !guard->can_isolate()) cores.pinnable.emplace();
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(std::move(settings), std::move(guard), std::move(parsed.goals), std::move(cores)));
   daemon->warnings_ = std::move(parsed.warnings);
   auto monitor = live::Monitor::start(
       {.only_started = daemon->settings_.only_started,
        .goals = daemon->goals_,
-       .links = std::move(file->links),
+       .links = std::move(file.links),
        .only_prompt_delays = daemon->guard_ != nullptr,
        .completed = [made = daemon.get()](auto&&... instance) { made->completed(instance...); }});
   if (!monitor) return tl::unexpected(monitor.error());
   daemon->monitor_ = std::move(*monitor);
   if (const std::string& path = daemon->settings_.log; !path.empty()) {
-    auto log = DecisionLog::create(path);
-    if (!log) return tl::unexpected(log.error());
-    const auto begun = log->append(header_line(daemon->manager_.options()));
-    if (!begun) return tl::unexpected(begun.error());
-    daemon->log_ = std::move(*log);
+    auto log = TAKT_TRY(DecisionLog::create(path));
+    TAKT_TRY(log.append(header_line(daemon->manager_.options())));
+    daemon->log_ = std::move(log);
   }
   if (!daemon->settings_.socket.empty()) {
     auto socket = ControlSocket::listen(

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/linux/admission.hpp"
 #include "takt/linux/affinity.hpp"
 #include "takt/manager/newcomers.hpp"
@@ -55,20 +56,18 @@ bool may_wait_at_join(const model::Model& model, const model::Chain& chain) {
 }  // namespace
 
 Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pinned) {
-  auto processors = linux_os::affinity(0);
-  if (!processors) return tl::unexpected(processors.error());
-  const auto share = linux_os::deadline_share();
-  if (!share) return tl::unexpected(share.error());
-  if (*share <= 0) {
+  auto processors = TAKT_TRY(linux_os::affinity(0));
+  const auto share = TAKT_TRY(linux_os::deadline_share());
+  if (share <= 0) {
     return error("the kernel admits no reservations: raise /proc/sys/kernel/sched_rt_runtime_us");
   }
   for (const int core : pinned.value_or(std::vector<int>{})) {
-    if (std::ranges::count(*processors, core) == 0) {
+    if (std::ranges::count(processors, core) == 0) {
       return error("no thread can be kept on core {}: this process has cores {}", core,
-                   fmt::join(*processors, ", "));
+                   fmt::join(processors, ", "));
     }
   }
-  budget::Cores cores{.numbers = std::move(*processors), .capacity = *share};
+  budget::Cores cores{.numbers = std::move(processors), .capacity = share};
   cores.pinnable = pinned.value_or(std::vector(cores.numbers.begin() + 1, cores.numbers.end()));
   return cores;
 }

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <variant>
 
+#include "takt/base/try.hpp"
+
 namespace takt::manager {
 
 namespace {
@@ -110,9 +112,8 @@ Result<void> Enactor::set(const Wanted& wanted) {
   }
   if (auto remembered = guard_.remember(wanted.thread); !remembered) return remembered;
   if (wanted.core) {
-    const auto kept = guard_.keep(wanted.thread, *wanted.core);
-    if (!kept) return tl::unexpected(kept.error());
-    if (!*kept) {
+    const auto kept = TAKT_TRY(guard_.keep(wanted.thread, *wanted.core));
+    if (!kept) {
       pending_.insert(wanted.executor);
       std::erase_if(enacted_, [&](const Wanted& e) { return e.thread == wanted.thread; });
       enacted_.push_back({wanted.thread, wanted.executor, linux_os::OtherScheduling{}, wanted.core,

@@ -8,6 +8,7 @@
 
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/base/try.hpp"
 #include "takt/manager/json.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
@@ -84,10 +85,9 @@ Estimator estimator_from_json(const Parsed& json) {
 
 /// Throws nlohmann's exceptions for what is not there.
 Result<Situation> situation_from_json(const Parsed& json, std::string_view source) {
-  auto parsed = model::parse(json.at("model").dump(), source);
-  if (!parsed) return tl::unexpected(parsed.error());
+  auto parsed = TAKT_TRY(model::parse(json.at("model").dump(), source));
   Situation situation{.time = Instant{duration(json.at("time"))},
-                      .model = std::move(parsed->model),
+                      .model = std::move(parsed.model),
                       .missing_goals = reasons_from_json<MissingGoal>(json.at("missing_goals")),
                       .doubts = reasons_from_json<Doubt>(json.at("doubts")),
                       .unproved = json.value("unproved", std::vector<std::string>{}),
@@ -228,9 +228,9 @@ Result<Replay> replay(std::string_view text, std::string_view source) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos) break;  // the writer was killed within the line
     const std::string place = fmt::format("{}: line {}", source, number);
-    const auto parsed = model::parse_document(text.substr(0, end), place, "decisions log");
-    if (!parsed) return tl::unexpected(parsed.error());
-    const Parsed& json = *parsed;
+    const auto parsed =
+        TAKT_TRY(model::parse_document(text.substr(0, end), place, "decisions log"));
+    const Parsed& json = parsed;
     try {
       if (!manager) {
         if (json.value("format", "") != "takt/decisions" || json.value("version", 0) != 1) {
@@ -240,9 +240,8 @@ Result<Replay> replay(std::string_view text, std::string_view source) {
         if (!in_range(options)) return error("{}: an option is out of its range", place);
         manager.emplace(options);
       } else {
-        const auto situation = situation_from_json(json, place);
-        if (!situation) return tl::unexpected(situation.error());
-        const Decision decision = manager->decide(*situation);
+        const auto situation = TAKT_TRY(situation_from_json(json, place));
+        const Decision decision = manager->decide(situation);
         result.decisions.push_back(decision);
         if (!same(decision, json.at("decision"))) {
           result.differences.push_back(

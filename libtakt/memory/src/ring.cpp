@@ -5,6 +5,8 @@
 #include <new>
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 // The protocol of a lease is that of a hazard pointer. The subscription writes the number into a
 // word of its own, and then looks whether the entry still has that number. The publisher takes the
 // number off the entry, and then looks at the words. Each has a sequentially consistent fence
@@ -47,9 +49,8 @@ Message read_message(const RingEntry& from) {
 
 Result<RingWriter> RingWriter::make(std::uint32_t depth, PeerMemory page) {
   assert(depth > 0 && depth <= most_depth && page.bytes().size() >= sizeof(SubscriberPage));
-  auto memory = OwnMemory::make(ring_bytes(depth));
-  if (!memory) return tl::unexpected(memory.error());
-  return RingWriter(depth, std::move(*memory), std::move(page));
+  auto memory = TAKT_TRY(OwnMemory::make(ring_bytes(depth)));
+  return RingWriter(depth, std::move(memory), std::move(page));
 }
 
 RingWriter::RingWriter(std::uint32_t depth, OwnMemory memory, PeerMemory page)

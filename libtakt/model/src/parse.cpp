@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "description.hpp"
+#include "takt/base/try.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/object_reader.hpp"
 #include "takt/model/parse_document.hpp"
@@ -208,14 +209,13 @@ class Reader {
 }  // namespace
 
 Result<ParsedModel> parse(std::string_view text, std::string_view source) {
-  const auto document = parse_document(text, source);
-  if (!document) return tl::unexpected(document.error());
-  Context context(*document);
+  const auto document = TAKT_TRY(parse_document(text, source));
+  Context context(document);
   ParsedModel parsed;
-  Reader(*document, "", parsed.model.unknown, "", context).read(parsed.model);
+  Reader(document, "", parsed.model.unknown, "", context).read(parsed.model);
   const Findings& findings = context.findings;
   if (!findings.fault.empty()) return error("{}: {}", source, findings.fault);
-  if (auto valid = validate(parsed.model, source); !valid) return tl::unexpected(valid.error());
+  TAKT_TRY(validate(parsed.model, source));
   for (const auto& warning : findings.warnings) {
     parsed.warnings.push_back(fmt::format("{}: {}", source, warning));
   }

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/topics.hpp"
 #include "takt/plan/plan.hpp"
@@ -89,18 +90,17 @@ Result<Plan> make_plan(const model::Model& model, std::optional<model::ExecutorK
   for (std::size_t i = 0; i < model.executors.size(); ++i) {
     const model::Executor& executor = model.executors[i];
     if (has(executor.kind, model::ExecutorTrait::outside_ros)) continue;
-    if (Result<void> given = check_supply(executor); !given) return tl::unexpected(given.error());
+    TAKT_TRY(check_supply(executor));
     ExecutorPlan& planned = plan.executors.emplace_back();
     planned.id = executor.id;
     planned.kind = kind.value_or(executor.kind);
     planned.cpu = executor.cpu;
     planned.supply = executor.supply;
-    auto described = describer.describe(model::ExecutorIndex(i), planned.kind);
-    if (!described) return tl::unexpected(described.error());
-    planned.policy = std::move(described->policy);
-    planned.threads = described->threads;
-    std::ranges::move(described->warnings, std::back_inserter(plan.warnings));
-    for (const CallbackIndex callback : described->callbacks) {
+    auto described = TAKT_TRY(describer.describe(model::ExecutorIndex(i), planned.kind));
+    planned.policy = std::move(described.policy);
+    planned.threads = described.threads;
+    std::ranges::move(described.warnings, std::back_inserter(plan.warnings));
+    for (const CallbackIndex callback : described.callbacks) {
       planned.callbacks.push_back({.id = model[callback].id,
                                    .address = where[callback.value()],
                                    .group = model[callback].callback_group.value_or("")});

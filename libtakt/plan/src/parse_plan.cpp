@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "takt/base/try.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/limits.hpp"
 #include "takt/model/names.hpp"
@@ -284,10 +285,9 @@ class PlanReader {
 }  // namespace
 
 Result<Plan> parse_plan(std::string_view text, std::string_view source) {
-  const Result<json> document = model::parse_document(text, source, "plan");
-  if (!document) return tl::unexpected(document.error());
+  const json document = TAKT_TRY(model::parse_document(text, source, "plan"));
   Findings findings;
-  Plan plan = PlanReader(findings).read(*document);
+  Plan plan = PlanReader(findings).read(document);
   if (!findings.fault.empty()) return error("{}: {}", source, findings.fault);
   for (const std::string& warning : findings.warnings) {
     plan.warnings.push_back(fmt::format("{}: {}", source, warning));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "draft.hpp"
+#include "takt/base/try.hpp"
 #include "takt/model/names.hpp"
 
 namespace takt::policy {
@@ -70,8 +71,7 @@ Result<Description> Describer::describe(ExecutorIndex executor) {
 
 Result<Description> Describer::describe(ExecutorIndex executor, model::ExecutorKind kind) {
   Draft draft(*facts_, executor, kind, options_);
-  const Result<void> described = describe_kind.at(static_cast<std::size_t>(kind))(draft);
-  if (!described) return tl::unexpected(described.error());
+  TAKT_TRY(describe_kind.at(static_cast<std::size_t>(kind))(draft));
   add_threads(draft);
   return std::move(draft.description);
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "entities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/model/names.hpp"
 #include "takt/simulation/simulate.hpp"
 
@@ -240,9 +241,8 @@ Result<Comparison> compare(const model::Model& model, model::ExecutorIndex index
   }
   options.duration = instances.back().end - begin + std::chrono::seconds{1};
   options.timeline = instances.size();
-  const auto simulated = simulation::simulate(recorded, options);
-  if (!simulated) return tl::unexpected(simulated.error());
-  compare_orders(instances, simulated->timeline, result);
+  const auto simulated = TAKT_TRY(simulation::simulate(recorded, options));
+  compare_orders(instances, simulated.timeline, result);
   if (!stands_for.empty() && result.first_difference) {
     auto& [decision, when, ran, chosen] = *result.first_difference;
     ran = stands_for[ran.value()];
@@ -262,9 +262,8 @@ Result<std::vector<Comparison>> compare(const model::Model& model,
     const model::ExecutorIndex index(i);
     if (record.instances.empty()) continue;
     if (has(model[index].kind, model::ExecutorTrait::outside_ros)) continue;
-    auto compared = compare(model, index, objects, record);
-    if (!compared) return tl::unexpected(compared.error());
-    result.push_back(std::move(*compared));
+    auto compared = TAKT_TRY(compare(model, index, objects, record));
+    result.push_back(std::move(compared));
   }
   return result;
 }

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "dispatcher.hpp"
+#include "takt/base/try.hpp"
 #include "takt/linux/ending.hpp"
 #include "takt/linux/thread_clock.hpp"
 
@@ -24,16 +25,15 @@ namespace takt::shaping {
 namespace {
 
 Result<void> main(const std::string& text) {
-  const auto settings = parse_settings(text);
-  if (!settings) return tl::unexpected(settings.error());
+  const auto settings = TAKT_TRY(parse_settings(text));
   const auto guard = linux_os::Guard::start();  // before this process has another priority
   if (!guard) return tl::unexpected(guard.error());
   const int signals = linux_os::ending_signals();
-  if (const auto set = linux_os::set_scheduling(0, linux_os::FifoScheduling{settings->priority});
+  if (const auto set = linux_os::set_scheduling(0, linux_os::FifoScheduling{settings.priority});
       !set) {
     return error("threads cannot be dispatched: {}", set.error().message);
   }
-  Dispatcher dispatcher(*settings, **guard);
+  Dispatcher dispatcher(settings, **guard);
   fmt::print("{{\"event\": \"started\"}}\n");
   std::fflush(stdout);
   const Result<void> ran = dispatcher.run({STDIN_FILENO, signals});

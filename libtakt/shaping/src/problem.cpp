@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "grid.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::shaping {
 
@@ -52,7 +53,7 @@ Result<void> check_distances(const PlacementOptions& options, std::size_t positi
 }  // namespace
 
 Result<Problem> Problem::make(const Profile& profile, const PlacementOptions& options) {
-  if (const Result<void> valid = check(options); !valid) return tl::unexpected(valid.error());
+  TAKT_TRY(check(options));
   if (profile.max() >= options.cycle) {
     return error(
         "the chain takes up to {:.6g} ms, and is activated every {:.6g} ms: it cannot be "
@@ -76,11 +77,8 @@ Result<Problem> Problem::make(const Profile& profile, const PlacementOptions& op
                  positions, options.bands);
   }
   Problem problem(profile, options, first, positions);
-  if (const Result<void> fits =
-          check_distances(options, positions, problem.least_distance_, problem.greatest_distance_);
-      !fits) {
-    return tl::unexpected(fits.error());
-  }
+  TAKT_TRY(
+      check_distances(options, positions, problem.least_distance_, problem.greatest_distance_));
   return problem;
 }
 

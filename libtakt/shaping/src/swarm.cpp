@@ -4,6 +4,7 @@
 #include <random>
 
 #include "problem.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::shaping {
 
@@ -41,18 +42,17 @@ std::vector<std::size_t> positions_of(const Problem& problem, std::vector<double
 
 Result<Placement> place_by_swarm(const Profile& profile, const PlacementOptions& options,
                                  std::uint64_t seed) {
-  const Result<Problem> problem = Problem::make(profile, options);
-  if (!problem) return tl::unexpected(problem.error());
+  const Problem problem = TAKT_TRY(Problem::make(profile, options));
   std::mt19937_64 engine(seed);
   const auto random = [&] { return static_cast<double>(engine() >> 11U) * 0x1p-53; };
-  const auto top = static_cast<double>(problem->last());
+  const auto top = static_cast<double>(problem.last());
   std::vector<Particle> swarm(particles);
   std::vector<double> best;
   double best_cost = std::numeric_limits<double>::infinity();
   const auto look = [&](Particle& particle) {
-    const auto positions = positions_of(*problem, particle.position);
+    const auto positions = positions_of(problem, particle.position);
     if (positions.empty()) return;
-    const double cost = problem->placement(positions).cost;
+    const double cost = problem.placement(positions).cost;
     if (cost < particle.best_cost) {
       particle.best = particle.position;
       particle.best_cost = cost;
@@ -86,7 +86,7 @@ Result<Placement> place_by_swarm(const Profile& profile, const PlacementOptions&
   if (!std::isfinite(best_cost)) {
     return error("the particle swarm found no slots that keep their distances");
   }
-  return problem->placement(positions_of(*problem, best));
+  return problem.placement(positions_of(problem, best));
 }
 
 }  // namespace takt::shaping

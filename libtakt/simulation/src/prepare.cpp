@@ -5,6 +5,7 @@
 
 #include "check_options.hpp"
 #include "engine.hpp"
+#include "takt/base/try.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
 #include "takt/policy/describe.hpp"
@@ -33,11 +34,10 @@ Result<void> Engine::prepare() {
     const ExecutorIndex executor(i);
     const bool keeps_kind = has(model_[executor].kind, model::ExecutorTrait::outside_ros) ||
                             model_[executor].longest_piece > Duration{0};
-    const auto description = describer.describe(
+    const auto description = TAKT_TRY(describer.describe(
         executor,
-        keeps_kind ? model_[executor].kind : options_.executor.value_or(model_[executor].kind));
-    if (!description) return tl::unexpected(description.error());
-    make_executor(executor, *description);
+        keeps_kind ? model_[executor].kind : options_.executor.value_or(model_[executor].kind)));
+    make_executor(executor, description);
   }
   make_processors();
   last_arrivals_.resize(network_.links.size());

@@ -5,6 +5,7 @@
 
 #include "engine.hpp"
 #include "random.hpp"
+#include "takt/base/try.hpp"
 #include "takt/hops/hops.hpp"
 
 namespace takt::simulation {
@@ -14,9 +15,7 @@ namespace {
 Result<Simulation> run(const model::Model& model, const Options& options, const Progress& progress,
                        Observer* observer) {
   Engine engine(model, options, observer);
-  if (const Result<void> prepared = engine.prepare(); !prepared) {
-    return tl::unexpected(prepared.error());
-  }
+  TAKT_TRY(engine.prepare());
   return engine.run(progress);
 }
 

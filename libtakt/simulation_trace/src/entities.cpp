@@ -5,6 +5,7 @@
 #include <set>
 #include <variant>
 
+#include "takt/base/try.hpp"
 #include "takt/model/executor_kinds.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/topics.hpp"
@@ -41,10 +42,9 @@ void Entities::tell(const Event& event) {
 
 Result<Entities> Entities::create(const model::Model& model, const simulation::Options& options,
                                   Writer& writer) {
-  const auto plan = workload::plan_workload(model);
-  if (!plan) return tl::unexpected(plan.error());
+  const auto plan = TAKT_TRY(workload::plan_workload(model));
   Entities entities(model, options, writer);
-  entities.make(*plan);
+  entities.make(plan);
   return entities;
 }
 

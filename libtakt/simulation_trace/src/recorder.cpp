@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "entities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/model/executor_kinds.hpp"
 #include "takt/model/topics.hpp"
 #include "writer.hpp"
@@ -430,12 +431,10 @@ Result<std::unique_ptr<Recorder>> Recorder::create(const model::Model& model,
         "one host; leave \"link\" out",
         model[linked->from].id, model[linked->to].id);
   }
-  auto writer = Writer::create(directory);
-  if (!writer) return tl::unexpected(writer.error());
-  auto entities = Entities::create(model, options, **writer);
-  if (!entities) return tl::unexpected(entities.error());
+  auto writer = TAKT_TRY(Writer::create(directory));
+  auto entities = TAKT_TRY(Entities::create(model, options, *writer));
   return std::unique_ptr<Recorder>(new Recorder(
-      std::make_unique<Implementation>(model, options, std::move(*writer), std::move(*entities))));
+      std::make_unique<Implementation>(model, options, std::move(writer), std::move(entities))));
 }
 
 Recorder::Recorder(std::unique_ptr<Implementation> implementation)

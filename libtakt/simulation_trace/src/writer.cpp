@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "takt/base/try.hpp"
 #include "takt/tracepoints/tracepoints.hpp"
 
 namespace takt::simulation_trace {
@@ -56,9 +57,8 @@ ThreadContext thread_context(std::int32_t process, std::uint32_t thread, std::st
 Result<std::unique_ptr<Writer>> Writer::create(const std::filesystem::path& directory) {
   std::unique_ptr<Writer> writer(new Writer(directory));
   writer->offset_ = now_since_epoch() - before.count();
-  auto trace = ctf::Trace::create(writer->files_, "simulated", description(writer->offset_));
-  if (!trace) return tl::unexpected(trace.error());
-  writer->trace_ = std::move(*trace);
+  writer->trace_ =
+      TAKT_TRY(ctf::Trace::create(writer->files_, "simulated", description(writer->offset_)));
   writer->stream_ = writer->trace_->open_stream("events");
   return writer;
 }

@@ -10,6 +10,7 @@
 
 #include "takt/base/json_text.hpp"
 #include "takt/base/printable.hpp"
+#include "takt/base/try.hpp"
 #include "takt/linux/affinity.hpp"
 #include "takt/linux/thread_clock.hpp"
 
@@ -128,8 +129,7 @@ void Keeper::keep() {
     auto done = guard_->remember(thread.identity).and_then([&]() -> Result<bool> {
       scheduled_.insert(thread.identity);
       if (!core && !row.cores.empty()) {
-        const auto kept = linux_os::set_affinity(thread.identity.thread, row.cores);
-        if (!kept) return tl::unexpected(kept.error());
+        TAKT_TRY(linux_os::set_affinity(thread.identity.thread, row.cores));
       }
       return guard_->schedule(thread.identity, row.scheduling, core);
     });

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "takt/base/try.hpp"
+
 namespace takt::transport {
 
 namespace {
@@ -41,12 +43,11 @@ ExchangeLine::ExchangeLine(const Ends& ends, std::size_t said_bytes, const Key& 
 }
 
 Result<void> ExchangeLine::open_socket() {
-  auto made_socket = bound();
-  if (!made_socket) return tl::unexpected(made_socket.error());
-  if (ends_.listens && listen(made_socket->get(), most_waiting) != 0) {
+  auto made_socket = TAKT_TRY(bound());
+  if (ends_.listens && listen(made_socket.get(), most_waiting) != 0) {
     return error("{}", std::strerror(errno));
   }
-  socket_ = std::move(*made_socket);
+  socket_ = std::move(made_socket);
   return {};
 }
 

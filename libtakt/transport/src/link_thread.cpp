@@ -21,6 +21,7 @@
 #include "inheriting_mutex.hpp"
 #include "line.hpp"
 #include "shared_line.hpp"
+#include "takt/base/try.hpp"
 #include "udp_line.hpp"
 #include "verbs_line.hpp"
 
@@ -168,17 +169,15 @@ Result<std::unique_ptr<LinkThread>> LinkThread::start(link::Description descript
   Lines lines;
   std::vector<link::Transport*> transports;
   for (const Peer& peer : peers) {
-    auto line = open(peer, key, description.chunk_bytes);
-    if (!line) return tl::unexpected(std::move(line).error());
-    transports.push_back(line->get());
-    lines.push_back(std::move(*line));
+    auto line = TAKT_TRY(open(peer, key, description.chunk_bytes));
+    transports.push_back(line.get());
+    lines.push_back(std::move(line));
   }
-  auto flow = link::FlowControl::create(std::move(description), transports, now());
-  if (!flow) return tl::unexpected(std::move(flow).error());
+  auto flow = TAKT_TRY(link::FlowControl::create(std::move(description), transports, now()));
   const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake < 0) return error("eventfd: {}", std::strerror(errno));
   return std::unique_ptr<LinkThread>(
-      new LinkThread(std::make_unique<State>(std::move(lines), std::move(*flow), wake)));
+      new LinkThread(std::make_unique<State>(std::move(lines), std::move(flow), wake)));
 }
 
 Result<void> LinkThread::use_fifo(int priority) {

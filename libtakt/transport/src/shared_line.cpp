@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/transport/connection.hpp"
 
 namespace takt::transport {
@@ -42,20 +43,17 @@ Result<SocketAddress> SharedLine::name(const std::string& text) {
 Result<std::unique_ptr<SharedLine>> SharedLine::open(const SharedMemoryOptions& options,
                                                      std::size_t chunk_bytes, const Key& key,
                                                      const Settings& settings, Instant now) {
-  const auto local = name(options.local);
-  if (!local) return tl::unexpected(local.error());
-  const auto remote = name(options.remote);
-  if (!remote) return tl::unexpected(remote.error());
+  const auto local = TAKT_TRY(name(options.local));
+  const auto remote = TAKT_TRY(name(options.remote));
   if (options.local == options.remote) {
     return error("\"{}\": both ends of shared memory have this name", options.local);
   }
-  auto memory = memory::OwnMemory::make(sizeof(SharedArea) + chunk_bytes);
-  if (!memory) return tl::unexpected(memory.error());
+  auto memory = TAKT_TRY(memory::OwnMemory::make(sizeof(SharedArea) + chunk_bytes));
   const Ends ends{.type = SOCK_SEQPACKET,
-                  .local = *local,
-                  .remote = *remote,
+                  .local = local,
+                  .remote = remote,
                   .listens = options.local < options.remote};
-  std::unique_ptr<SharedLine> opened(new SharedLine(ends, std::move(*memory), key, settings, now));
+  std::unique_ptr<SharedLine> opened(new SharedLine(ends, std::move(memory), key, settings, now));
   const auto made_socket = opened->open_socket();
   if (!made_socket)
     return error("shared memory \"{}\": {}", options.local, made_socket.error().message);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "socket_address.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::transport {
 
@@ -87,12 +88,10 @@ UdpSocket::UdpSocket(int descriptor)
 UdpSocket::~UdpSocket() { close(descriptor_); }
 
 Result<std::unique_ptr<UdpSocket>> UdpSocket::open(const UdpOptions& options) {
-  const auto local = resolve(options.local, options.beyond_loopback);
-  if (!local) return tl::unexpected(local.error());
-  const auto remote = resolve(options.remote, options.beyond_loopback);
-  if (!remote) return tl::unexpected(remote.error());
+  const auto local = TAKT_TRY(resolve(options.local, options.beyond_loopback));
+  const auto remote = TAKT_TRY(resolve(options.remote, options.beyond_loopback));
   const int descriptor =
-      socket(local->address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      socket(local.address.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return error("{}: {}", options.local.host, std::strerror(errno));
   std::unique_ptr<UdpSocket> opened(new UdpSocket(descriptor));
   // It may fail: smaller buffers are slower, and nothing else.
@@ -104,10 +103,10 @@ Result<std::unique_ptr<UdpSocket>> UdpSocket::open(const UdpOptions& options) {
                                           sizeof options.priority) != 0) {
     return error("priority {} of the socket: {}", options.priority, std::strerror(errno));
   }
-  if (bind(descriptor, local->get(), local->length) != 0) {
+  if (bind(descriptor, local.get(), local.length) != 0) {
     return error("{} port {}: {}", options.local.host, options.local.port, std::strerror(errno));
   }
-  if (connect(descriptor, remote->get(), remote->length) != 0) {
+  if (connect(descriptor, remote.get(), remote.length) != 0) {
     return error("{} port {}: {}", options.remote.host, options.remote.port, std::strerror(errno));
   }
   return opened;

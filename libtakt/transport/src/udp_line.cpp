@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cipher.hpp"
+#include "takt/base/try.hpp"
 #include "takt/transport/link_thread.hpp"
 
 namespace takt::transport {
@@ -16,10 +17,9 @@ constexpr int most_datagrams_in_turn = 512;
 
 Result<std::unique_ptr<UdpLine>> UdpLine::open(const UdpOptions& options, const Key& key,
                                                const Settings& settings, Instant now) {
-  if (Result<void> checked = check_ciphers(); !checked) return tl::unexpected(checked.error());
-  auto socket = UdpSocket::open(options);
-  if (!socket) return tl::unexpected(std::move(socket).error());
-  return std::unique_ptr<UdpLine>(new UdpLine(std::move(*socket), key, settings, now));
+  TAKT_TRY(check_ciphers());
+  auto socket = TAKT_TRY(UdpSocket::open(options));
+  return std::unique_ptr<UdpLine>(new UdpLine(std::move(socket), key, settings, now));
 }
 
 /// Decrypting many datagrams takes time, so the clock is read for each.

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/transport/connection.hpp"
 
 namespace takt::transport {
@@ -40,11 +41,9 @@ std::span<std::byte> VerbsLine::Area::bytes() {
 Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
                                                    std::size_t chunk_bytes, const Key& key,
                                                    const Settings& settings, Instant now) {
-  const auto local = resolve(options.local, options.beyond_loopback);
-  if (!local) return tl::unexpected(local.error());
-  const auto remote = resolve(options.remote, options.beyond_loopback);
-  if (!remote) return tl::unexpected(remote.error());
-  auto device = open_rdma_device(*local, *remote, settings.silence);
+  const auto local = TAKT_TRY(resolve(options.local, options.beyond_loopback));
+  const auto remote = TAKT_TRY(resolve(options.remote, options.beyond_loopback));
+  auto device = open_rdma_device(local, remote, settings.silence);
   if (!device) return error("{}: {}", options.local.host, device.error().message);
   return open(options, std::move(*device), chunk_bytes, key, settings, now);
 }
@@ -53,17 +52,15 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
                                                    std::unique_ptr<RdmaDevice> device,
                                                    std::size_t chunk_bytes, const Key& key,
                                                    const Settings& settings, Instant now) {
-  if (Result<void> checked = check_ciphers(); !checked) return tl::unexpected(checked.error());
-  const auto local = resolve(options.local, options.beyond_loopback);
-  if (!local) return tl::unexpected(local.error());
-  const auto remote = resolve(options.remote, options.beyond_loopback);
-  if (!remote) return tl::unexpected(remote.error());
-  Ends ends{.type = SOCK_STREAM, .local = *local, .remote = *remote};
+  TAKT_TRY(check_ciphers());
+  const auto local = TAKT_TRY(resolve(options.local, options.beyond_loopback));
+  const auto remote = TAKT_TRY(resolve(options.remote, options.beyond_loopback));
+  Ends ends{.type = SOCK_STREAM, .local = local, .remote = remote};
   if (ends.local.length != ends.remote.length) {
     return error("{} and {}: addresses of two kinds", options.local.host, options.remote.host);
   }
   const auto order =
-      std::pair(local->host(), local->port()) <=> std::pair(remote->host(), remote->port());
+      std::pair(local.host(), local.port()) <=> std::pair(remote.host(), remote.port());
   if (order == 0) {
     return error("{} port {}: both ends of the link have this address", options.local.host,
                  options.local.port);
@@ -76,8 +73,7 @@ Result<std::unique_ptr<VerbsLine>> VerbsLine::open(const VerbsOptions& options,
   // Tries now whether so much memory may be registered, so that this is known at once and not with
   // each peer.
   opened->theirs_.clear(chunk_bytes);
-  const auto tried = opened->device_->make(opened->mine_.bytes(), opened->theirs_.bytes());
-  if (!tried) return tl::unexpected(tried.error());
+  TAKT_TRY(opened->device_->make(opened->mine_.bytes(), opened->theirs_.bytes()));
   const auto made_socket = opened->open_socket();
   if (!made_socket) {
     return error("{} port {}: {}", options.local.host, options.local.port,

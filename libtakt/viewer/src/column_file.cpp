@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "takt/base/try.hpp"
 #include "takt/viewer/stored_document.hpp"
 
 namespace takt::viewer {
@@ -199,13 +200,10 @@ Result<ColumnFile> ColumnFile::open(const std::filesystem::path& folder, std::st
 
 Result<std::vector<std::int64_t>> read_column(const std::filesystem::path& folder,
                                               std::string_view table, std::string_view column) {
-  const auto opened = ColumnFile::open(folder, table, column);
-  if (!opened) {
-    return tl::unexpected(opened.error());
-  }
-  std::vector<std::int64_t> values(opened->size());
+  const auto opened = TAKT_TRY(ColumnFile::open(folder, table, column));
+  std::vector<std::int64_t> values(opened.size());
   for (std::size_t row = 0; row < values.size(); ++row) {
-    values[row] = (*opened)[row];
+    values[row] = opened[row];
   }
   return values;
 }
@@ -213,11 +211,8 @@ Result<std::vector<std::int64_t>> read_column(const std::filesystem::path& folde
 Result<void> open_columns(const std::filesystem::path& folder, std::string_view table,
                           std::initializer_list<std::pair<std::string_view, ColumnFile*>> columns) {
   for (const auto& [name, column] : columns) {
-    auto opened = ColumnFile::open(folder, table, name);
-    if (!opened) {
-      return tl::unexpected(opened.error());
-    }
-    *column = std::move(*opened);
+    auto opened = TAKT_TRY(ColumnFile::open(folder, table, name));
+    *column = std::move(opened);
     if (column->size() != columns.begin()->second->size()) {
       return error("{}: the table {} is damaged; remove the folder", folder.string(), table);
     }

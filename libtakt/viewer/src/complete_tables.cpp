@@ -7,6 +7,7 @@
 
 #include "column_file.hpp"
 #include "levels.hpp"
+#include "takt/base/try.hpp"
 #include "takt/viewer/array.hpp"
 #include "takt/viewer/stored_document.hpp"
 #include "takt/viewer/table.hpp"
@@ -17,12 +18,9 @@ namespace {
 /// Writes the numbers of a table's rows in the order of the spans that `column` names.
 Result<void> write_order(const Storage& storage, Work& work, std::string_view table,
                          std::string_view column, std::string_view name, std::size_t spans) {
-  const auto keys = ColumnFile::open(storage.folder(), table, column);
-  if (!keys) {
-    return tl::unexpected(keys.error());
-  }
-  const Groups rows(storage, spans, keys->size(), [&](std::size_t row) {
-    const std::int64_t span = (*keys)[row];
+  const auto keys = TAKT_TRY(ColumnFile::open(storage.folder(), table, column));
+  const Groups rows(storage, spans, keys.size(), [&](std::size_t row) {
+    const std::int64_t span = keys[row];
     return span < 0 ? Groups::none : static_cast<std::size_t>(span);
   });
   Table order(storage, table, {{name}});
@@ -39,11 +37,8 @@ Result<void> write_latencies(const Storage& storage, Work& work) {
   ColumnFile durations;
   for (const auto& [table, column, file] :
        {std::tuple("instances", "parts", &parts), std::tuple("parts", "duration", &durations)}) {
-    auto opened = ColumnFile::open(storage.folder(), table, column);
-    if (!opened) {
-      return tl::unexpected(opened.error());
-    }
-    *file = std::move(*opened);
+    auto opened = TAKT_TRY(ColumnFile::open(storage.folder(), table, column));
+    *file = std::move(opened);
   }
   work.expect(parts.size());
   Table sums(storage, "instances", {{"first"}, {"latency"}});
@@ -134,17 +129,14 @@ Result<void> write_levels(const Storage& storage, Work& work) {
 }
 
 Result<void> complete(const Storage& storage, Work& work) {
-  const auto spans = ColumnFile::open(storage.folder(), "spans", "track");
-  if (!spans) {
-    return tl::unexpected(spans.error());
-  }
+  const auto spans = TAKT_TRY(ColumnFile::open(storage.folder(), "spans", "track"));
   const auto orders = std::to_array<std::tuple<const char*, const char*, const char*>>({
       {"messages", "source", "by_source"},
       {"messages", "target", "by_target"},
       {"links", "to", "by_to"},
   });
   for (const auto& [table, column, name] : orders) {
-    const auto written = write_order(storage, work, table, column, name, spans->size());
+    const auto written = write_order(storage, work, table, column, name, spans.size());
     if (!written) {
       return written;
     }

@@ -12,6 +12,7 @@
 #include "phrases.hpp"
 #include "takt/base/grow.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/base/try.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/execution/provenance.hpp"
 #include "takt/statistics/distribution.hpp"
@@ -362,17 +363,14 @@ Result<Document> make(const Recorded& recorded, const Storage& storage, Work& wo
   for (const Json& track : index["tracks"]) {
     tracks.add({track["kind"] == "cpu" ? 1 : 0});
   }
-  const auto finished = finish(document, storage,
-                               {{"tracks", &tracks},
-                                {"spans", &timeline.span_table()},
-                                {"segments", &timeline.segment_table()},
-                                {"messages", &timeline.message_table()},
-                                {"links", &links.table},
-                                {"instances", &chains.instances},
-                                {"parts", &chains.parts}});
-  if (!finished) {
-    return tl::unexpected(finished.error());
-  }
+  TAKT_TRY(finish(document, storage,
+                  {{"tracks", &tracks},
+                   {"spans", &timeline.span_table()},
+                   {"segments", &timeline.segment_table()},
+                   {"messages", &timeline.message_table()},
+                   {"links", &links.table},
+                   {"instances", &chains.instances},
+                   {"parts", &chains.parts}}));
   return document;
 }
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "takt/base/try.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
 #include "takt/model/topics.hpp"
@@ -35,14 +36,11 @@ class Planner {
     WorkloadPlan plan;
     const auto callbacks = callbacks_by_executor(model_);
     for (std::size_t i = 0; i < model_.executors.size(); ++i) {
-      if (Result<void> given = takt::plan::check_supply(model_.executors[i]); !given) {
-        return tl::unexpected(given.error());
-      }
+      TAKT_TRY(takt::plan::check_supply(model_.executors[i]));
       WorkloadExecutor executor{.executor = model::ExecutorIndex(i), .callbacks = {}};
       for (const CallbackIndex callback : callbacks[i]) {
-        auto planned = plan_callback(callback);
-        if (!planned) return tl::unexpected(planned.error());
-        executor.callbacks.push_back(std::move(*planned));
+        auto planned = TAKT_TRY(plan_callback(callback));
+        executor.callbacks.push_back(std::move(planned));
       }
       process_of(plan, executor.executor).executors.push_back(std::move(executor));
     }
@@ -83,15 +81,9 @@ class Planner {
                              .join = {},
                              .period = {}};
     if (const auto join = joins_.find(index); join != joins_.end()) planned.join = join->second;
-    auto names = names_of(index);
-    if (!names) return tl::unexpected(names.error());
-    planned.names = std::move(*names);
-    auto period = external_period(index);
-    if (!period) return tl::unexpected(period.error());
-    planned.period = *period;
-    auto outputs = outputs_of(index);
-    if (!outputs) return tl::unexpected(outputs.error());
-    planned.outputs = std::move(*outputs);
+    planned.names = TAKT_TRY(names_of(index));
+    planned.period = TAKT_TRY(external_period(index));
+    planned.outputs = TAKT_TRY(outputs_of(index));
     if (const auto edges = outgoing_.find(index); edges != outgoing_.end()) {
       for (const Edge* edge : edges->second) {
         if (model_[edge->to].kind != CallbackKind::client) continue;
@@ -191,25 +183,24 @@ class Planner {
     const auto edges = outgoing_.find(from);
     if (edges == outgoing_.end()) return outputs;
     for (const Edge* edge : edges->second) {
-      auto output = output_along(*edge);
-      if (!output) return tl::unexpected(output.error());
-      if (!*output) continue;
+      auto output = TAKT_TRY(output_along(*edge));
+      if (!output) continue;
       const auto same = std::ranges::find_if(outputs, [&](const Output& other) {
-        return other.kind == (*output)->kind && other.kind == Output::Kind::topic &&
-               other.name == (*output)->name;
+        return other.kind == output->kind && other.kind == Output::Kind::topic &&
+               other.name == output->name;
       });
       if (same == outputs.end()) {
-        outputs.push_back(std::move(**output));
+        outputs.push_back(std::move(*output));
         continue;
       }
       // One publication reaches every subscription of the topic.
-      if (same->triggered_by != (*output)->triggered_by) {
+      if (same->triggered_by != output->triggered_by) {
         return error(
             "callback \"{}\": its edges along {} have different triggered_by, but one publication "
             "reaches all of them; give them different topics",
             model_[from].id, same->name);
       }
-      same->message_size = std::max(same->message_size, (*output)->message_size);
+      same->message_size = std::max(same->message_size, output->message_size);
     }
     return outputs;
   }

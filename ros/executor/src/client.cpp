@@ -3,6 +3,7 @@
 #include <rcl/error_handling.h>
 #include <rcl/graph.h>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/rcl_result.hpp"
 
 namespace takt::executor {
@@ -35,18 +36,15 @@ Result<bool> ClientBase::take(void* response) {
     rcl_reset_error();
     return false;
   }
-  const Result<void> taken =
-      check(code, fmt::format("take a response of {}", rcl_client_get_service_name(&client_)));
-  if (!taken) return tl::unexpected(taken.error());
+  TAKT_TRY(
+      check(code, fmt::format("take a response of {}", rcl_client_get_service_name(&client_))));
   return true;
 }
 
 Result<bool> ClientBase::has_server() const {
   bool available = false;
-  const Result<void> result =
-      check(rcl_service_server_is_available(node_->handle(), &client_, &available),
-            "look for a service's server");
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(rcl_service_server_is_available(node_->handle(), &client_, &available),
+                 "look for a service's server"));
   return available;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/decision_trace.hpp"
 
 namespace takt::executor {
@@ -69,9 +70,7 @@ Result<void> Dispatcher::let_stay_or_bind(Entry& entry, std::size_t waiting) {
   if (room > 0 && entry.room == 0) entry.bound = waiting;
   if (room == 0) {
     for (; entry.staying > 0; --entry.staying) {
-      if (const auto admitted = entry.messages->admit(queueing); !admitted) {
-        return tl::unexpected(admitted.error());
-      }
+      TAKT_TRY(entry.messages->admit(queueing));
     }
     entry.bound = 0;
   }

@@ -11,6 +11,7 @@
 
 #include "arrivals.hpp"
 #include "dispatcher.hpp"
+#include "takt/base/try.hpp"
 #include "takt/executor/origin.hpp"
 #include "takt/executor/timer_releaser.hpp"
 #include "takt/linux/thread_clock.hpp"
@@ -84,13 +85,9 @@ Result<std::unique_ptr<EventsExecutor>> EventsExecutor::create(
     std::size_t callbacks, Options options) {
   std::unique_ptr<EventsExecutor> executor(new EventsExecutor(std::move(options)));
   if (executor->options_.releaser) {
-    if (const Result<void> started = executor->start_releaser(); !started) {
-      return tl::unexpected(started.error());
-    }
+    TAKT_TRY(executor->start_releaser());
   }
-  const Result<void> replaced =
-      executor->replace(executables, std::move(policy), callbacks, executor->options_.groups);
-  if (!replaced) return tl::unexpected(replaced.error());
+  TAKT_TRY(executor->replace(executables, std::move(policy), callbacks, executor->options_.groups));
   return executor;
 }
 
@@ -335,7 +332,7 @@ Result<bool> EventsExecutor::spin_once(std::optional<Duration> timeout,
   if (arrivals_->has_unseen() || dispatcher_->has_work_for_others()) arrivals_->wake_one();
   free_workers_.push_back(worker.number);
   decision.unlock();
-  if (Result<void> failure = take_failure(); !failure) return tl::unexpected(failure.error());
+  TAKT_TRY(take_failure());
   return came;
 }
 
@@ -360,9 +357,7 @@ bool EventsExecutor::is_running_here() const { return Working::busy_number(*this
 Result<std::size_t> EventsExecutor::catch_up() {
   Lock decision(decision_);
   if (releaser_) {
-    if (const auto released = releaser_->release_due(); !released) {
-      return tl::unexpected(released.error());
-    }
+    TAKT_TRY(releaser_->release_due());
   }
   take_in_arrivals();
   if (!failure_) {

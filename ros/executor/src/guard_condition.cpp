@@ -2,17 +2,17 @@
 
 #include <rcl/error_handling.h>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/rcl_result.hpp"
 
 namespace takt::executor {
 
 Result<std::unique_ptr<GuardCondition>> GuardCondition::create(std::shared_ptr<Context> context) {
   std::unique_ptr<GuardCondition> condition(new GuardCondition(std::move(context)));
-  const Result<void> result =
+  TAKT_TRY(
       check(rcl_guard_condition_init(&condition->guard_condition_, condition->context_->handle(),
                                      rcl_guard_condition_get_default_options()),
-            "make a guard condition");
-  if (!result) return tl::unexpected(result.error());
+            "make a guard condition"));
   return condition;
 }
 

@@ -3,6 +3,7 @@
 #include <rcl/error_handling.h>
 #include <tracetools/tracetools.h>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/quality_of_service.hpp"
 #include "takt/executor/rcl_result.hpp"
 
@@ -14,11 +15,9 @@ Result<std::unique_ptr<PublisherBase>> PublisherBase::create(
   std::unique_ptr<PublisherBase> publisher(new PublisherBase(std::move(node)));
   rcl_publisher_options_t options = rcl_publisher_get_default_options();
   options.qos = keep_last(depth);
-  const Result<void> result =
-      check(rcl_publisher_init(&publisher->publisher_, publisher->node_->handle(), type,
-                               topic.c_str(), &options),
-            fmt::format("publish on {}", topic));
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(rcl_publisher_init(&publisher->publisher_, publisher->node_->handle(), type,
+                                    topic.c_str(), &options),
+                 fmt::format("publish on {}", topic)));
   return publisher;
 }
 
@@ -35,9 +34,8 @@ Result<void> PublisherBase::publish(const void* message) {
 
 Result<std::size_t> PublisherBase::subscription_count() const {
   std::size_t count = 0;
-  const Result<void> result = check(rcl_publisher_get_subscription_count(&publisher_, &count),
-                                    "count the subscriptions of a publisher");
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(rcl_publisher_get_subscription_count(&publisher_, &count),
+                 "count the subscriptions of a publisher"));
   return count;
 }
 

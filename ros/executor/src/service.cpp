@@ -2,6 +2,7 @@
 
 #include <rcl/error_handling.h>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/rcl_result.hpp"
 
 namespace takt::executor {
@@ -38,9 +39,8 @@ Result<std::optional<rmw_request_id_t>> ServiceBase::take(void* request) {
     rcl_reset_error();
     return std::nullopt;
   }
-  const Result<void> taken =
-      check(code, fmt::format("take a request of {}", rcl_service_get_service_name(&service_)));
-  if (!taken) return tl::unexpected(taken.error());
+  TAKT_TRY(
+      check(code, fmt::format("take a request of {}", rcl_service_get_service_name(&service_))));
   return info.request_id;
 }
 

@@ -2,6 +2,7 @@
 
 #include <rcl/error_handling.h>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/quality_of_service.hpp"
 #include "takt/executor/rcl_result.hpp"
 
@@ -51,9 +52,8 @@ Result<bool> SubscriptionBase::take() {
 
 Result<void> SubscriptionBase::execute() {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute, &subscription_);
-  const Result<bool> taken = take();
-  if (!taken) return tl::unexpected(taken.error());
-  if (*taken) {
+  const bool taken = TAKT_TRY(take());
+  if (taken) {
     choose_taken();
     run_callback(0);
   }
@@ -83,9 +83,8 @@ Result<void> SubscriptionBase::notify(Arrived arrived) {
 
 Result<std::size_t> SubscriptionBase::publisher_count() const {
   std::size_t count = 0;
-  const Result<void> result = check(rcl_subscription_get_publisher_count(&subscription_, &count),
-                                    "count the publishers of a subscription");
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(rcl_subscription_get_publisher_count(&subscription_, &count),
+                 "count the publishers of a subscription"));
   return count;
 }
 

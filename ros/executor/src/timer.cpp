@@ -2,6 +2,7 @@
 
 #include <rcl/error_handling.h>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/origin.hpp"
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/thread_clock.hpp"
@@ -13,11 +14,9 @@ Result<std::unique_ptr<Timer>> Timer::create(std::shared_ptr<Node> node, Duratio
   std::unique_ptr<Timer> timer(new Timer(std::move(node), std::move(name), std::move(callback)));
   timer->period_ = period;
   Context& context = timer->node_->context();
-  const Result<void> result =
-      check(rcl_timer_init2(&timer->timer_, context.clock(), context.handle(), period.count(),
-                            nullptr, rcl_get_default_allocator(), /*autostart=*/false),
-            fmt::format("make a timer of {} ns", period.count()));
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(rcl_timer_init2(&timer->timer_, context.clock(), context.handle(), period.count(),
+                                 nullptr, rcl_get_default_allocator(), /*autostart=*/false),
+                 fmt::format("make a timer of {} ns", period.count())));
   TRACETOOLS_TRACEPOINT(rclcpp_timer_callback_added, &timer->timer_, timer->callback_.address());
   timer->callback_.announce();
   TRACETOOLS_TRACEPOINT(rclcpp_timer_link_node, &timer->timer_, timer->node_->handle());
@@ -47,8 +46,7 @@ Result<void> Timer::stop() { return check(rcl_timer_cancel(&timer_), "stop a tim
 
 Result<bool> Timer::is_due() const {
   bool due = false;
-  const Result<void> result = check(rcl_timer_is_ready(&timer_, &due), "ask for a timer's expiry");
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(rcl_timer_is_ready(&timer_, &due), "ask for a timer's expiry"));
   return due;
 }
 
@@ -109,10 +107,9 @@ Result<void> Timer::on_change(std::function<void()> changed) {
 }
 
 Result<void> Timer::execute() {
-  const Result<std::optional<Expiry>> expiry = expire();
-  if (!expiry) return tl::unexpected(expiry.error());
-  if (!*expiry) return {};
-  const OriginScope origin((*expiry)->when);
+  const std::optional<Expiry> expiry = TAKT_TRY(expire());
+  if (!expiry) return {};
+  const OriginScope origin(expiry->when);
   return run(0);
 }
 

@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include "takt/base/try.hpp"
+
 namespace takt::executor {
 
 using scheduling::LocalIndex;
@@ -149,9 +151,8 @@ Result<std::optional<Instant>> TimerReleaser::release_due() {
   while (looked && !queue_.empty() && queue_.key(queue_.top()) <= now) {
     const LocalIndex place = queue_.top();
     const Watched& watched = timers_[place.value()];
-    const Result<std::optional<Duration>> left = watched.timer->time_until_expiry();
-    if (!left) return tl::unexpected(left.error());
-    if (*left && **left <= Duration{0}) looked = release(watched);
+    const std::optional<Duration> left = TAKT_TRY(watched.timer->time_until_expiry());
+    if (left && *left <= Duration{0}) looked = release(watched);
     // It may be due again, but others take their turn first.
     if (looked) looked = look_at(place, now + epsilon);
   }
@@ -185,25 +186,23 @@ Result<void> TimerReleaser::look_at_all() {
 Result<void> TimerReleaser::look_at(LocalIndex place, Instant earliest) {
   // Read before: with a time that is too early the timer is looked at again, and not too late.
   const Instant now = linux_os::monotonic_now();
-  const Result<std::optional<Duration>> left = timers_[place.value()].timer->time_until_expiry();
-  if (!left) return tl::unexpected(left.error());
-  if (!*left) {
+  const std::optional<Duration> left = TAKT_TRY(timers_[place.value()].timer->time_until_expiry());
+  if (!left) {
     queue_.remove(place);
     return {};
   }
-  const Instant expiry = **left > Instant::max() - now ? Instant::max() : now + **left;
+  const Instant expiry = *left > Instant::max() - now ? Instant::max() : now + *left;
   queue_.insert(place, std::max(earliest, expiry));
   return {};
 }
 
 Result<void> TimerReleaser::release(const Watched& watched) {
-  const auto expiry = watched.timer->expire();
-  if (!expiry) return tl::unexpected(expiry.error());
-  if (!*expiry) return {};
-  Instant when = (*expiry)->when;
-  for (std::size_t n = 0; n <= std::min((*expiry)->missed, TimerExecutable::most_waiting); ++n) {
+  const auto expiry = TAKT_TRY(watched.timer->expire());
+  if (!expiry) return {};
+  Instant when = expiry->when;
+  for (std::size_t n = 0; n <= std::min(expiry->missed, TimerExecutable::most_waiting); ++n) {
     release_(watched.id, when);
-    when += (*expiry)->period;
+    when += expiry->period;
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/decision_trace.hpp"
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/thread_clock.hpp"
@@ -25,14 +26,11 @@ constexpr std::int64_t forever = -1;
 Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
     const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
     scheduling::TimerHandling timers, const std::vector<WindowPlace>& places) {
-  auto interrupt = GuardCondition::create(context);
-  if (!interrupt) return tl::unexpected(interrupt.error());
+  auto interrupt = TAKT_TRY(GuardCondition::create(context));
   std::unique_ptr<WaitSetExecutor> executor(
-      new WaitSetExecutor(std::move(entities), std::move(*interrupt)));
+      new WaitSetExecutor(std::move(entities), std::move(interrupt)));
   executor->start_dispatch(timers, places);
-  if (const Result<void> result = executor->allocate_wait_set(*context); !result) {
-    return tl::unexpected(result.error());
-  }
+  TAKT_TRY(executor->allocate_wait_set(*context));
   return executor;
 }
 
@@ -110,9 +108,8 @@ Result<std::optional<scheduling::Job>> WaitSetExecutor::get_next_ready() {
   TRACETOOLS_TRACEPOINT(rclcpp_executor_get_next_ready);
   for (const PrivilegedTimer& privileged : privileged_) {
     if (dispatch_.waiting(privileged.callback) > 0) continue;
-    const Result<bool> due = privileged.timer->is_due();
-    if (!due) return tl::unexpected(due.error());
-    if (*due) release(privileged.callback, linux_os::monotonic_now());
+    const bool due = TAKT_TRY(privileged.timer->is_due());
+    if (due) release(privileged.callback, linux_os::monotonic_now());
   }
   scheduling::Job job;
   return dispatch_.next(job) ? std::optional(job) : std::nullopt;

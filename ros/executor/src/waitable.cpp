@@ -1,5 +1,6 @@
 #include "takt/executor/waitable.hpp"
 
+#include "takt/base/try.hpp"
 #include "takt/executor/announcement.hpp"
 
 namespace takt::executor {
@@ -7,10 +8,9 @@ namespace takt::executor {
 Result<std::unique_ptr<Waitable>> Waitable::create(std::shared_ptr<Context> context,
                                                    std::string name, Callback callback,
                                                    const std::shared_ptr<Node>& node) {
-  auto condition = GuardCondition::create(std::move(context));
-  if (!condition) return tl::unexpected(condition.error());
+  auto condition = TAKT_TRY(GuardCondition::create(std::move(context)));
   std::unique_ptr<Waitable> waitable(
-      new Waitable(std::move(*condition), std::move(name), std::move(callback)));
+      new Waitable(std::move(condition), std::move(name), std::move(callback)));
   if (node) {
     announce_waitable(waitable->callback_.address(), node->handle());
     waitable->is_announced_ = true;

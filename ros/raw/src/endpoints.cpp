@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/rcl_result.hpp"
 
 namespace takt::raw {
@@ -32,11 +33,9 @@ Result<std::vector<Offer>> find_offers(executor::Node& node, const std::string& 
                                        std::size_t depth, std::span<const Gid> own) {
   rcutils_allocator_t allocator = rcutils_get_default_allocator();
   rcl_topic_endpoint_info_array_t publishers = rcl_get_zero_initialized_topic_endpoint_info_array();
-  const Result<void> asked =
-      check(rcl_get_publishers_info_by_topic(node.handle(), &allocator, topic.c_str(), false,
-                                             &publishers),
-            fmt::format("ask who publishes on {}", topic));
-  if (!asked) return tl::unexpected(asked.error());
+  TAKT_TRY(check(rcl_get_publishers_info_by_topic(node.handle(), &allocator, topic.c_str(), false,
+                                                  &publishers),
+                 fmt::format("ask who publishes on {}", topic)));
   std::vector<Offer> offers;
   for (const auto& one : std::span(publishers.info_array, publishers.size)) {
     // Not by the name of its node, which several processes may have.
@@ -101,14 +100,13 @@ Result<std::unique_ptr<RawSubscription>> RawSubscription::create(NodePointer nod
                                                                  const std::string& topic,
                                                                  const Offer& offer,
                                                                  bool others_only) {
-  const auto type = load_type(offer.type);
-  if (!type) return tl::unexpected(type.error());
+  const auto type = TAKT_TRY(load_type(offer.type));
   std::unique_ptr<RawSubscription> made(new RawSubscription(std::move(node)));
   rcl_subscription_options_t options = rcl_subscription_get_default_options();
   options.qos = offer.quality;
   options.rmw_subscription_options.ignore_local_publications = others_only;
   const Result<void> result =
-      check(rcl_subscription_init(&made->subscription_, made->node_->handle(), *type, topic.c_str(),
+      check(rcl_subscription_init(&made->subscription_, made->node_->handle(), type, topic.c_str(),
                                   &options),
             fmt::format("subscribe to {}", topic));
   if (rcl_subscription_options_fini(&options) != RCL_RET_OK) rcl_reset_error();
@@ -132,24 +130,20 @@ Result<bool> RawSubscription::take(Bytes& bytes, rmw_message_info_t* about) {
     rcl_reset_error();
     return false;
   }
-  if (const Result<void> taken = check(code, "take a message"); !taken) {
-    return tl::unexpected(taken.error());
-  }
+  TAKT_TRY(check(code, "take a message"));
   return true;
 }
 
 Result<std::unique_ptr<RawPublisher>> RawPublisher::create(NodePointer node,
                                                            const std::string& topic,
                                                            const Offer& offer) {
-  const auto type = load_type(offer.type);
-  if (!type) return tl::unexpected(type.error());
+  const auto type = TAKT_TRY(load_type(offer.type));
   std::unique_ptr<RawPublisher> made(new RawPublisher(std::move(node)));
   rcl_publisher_options_t options = rcl_publisher_get_default_options();
   options.qos = offer.quality;
-  const Result<void> result = check(
-      rcl_publisher_init(&made->publisher_, made->node_->handle(), *type, topic.c_str(), &options),
-      fmt::format("publish on {}", topic));
-  if (!result) return tl::unexpected(result.error());
+  TAKT_TRY(check(
+      rcl_publisher_init(&made->publisher_, made->node_->handle(), type, topic.c_str(), &options),
+      fmt::format("publish on {}", topic)));
   rmw_gid_t gid{};
   if (rmw_get_gid_for_publisher(rcl_publisher_get_rmw_handle(&made->publisher_), &gid) !=
       RMW_RET_OK) {

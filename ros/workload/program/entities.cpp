@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/origin.hpp"
 #include "takt/linux/thread_clock.hpp"
 #include "takt/model/names.hpp"
@@ -77,20 +78,17 @@ Entities::Entities(const model::Model& model, const WorkloadPlan& plan, MessageL
     : model_(model), plan_(plan), log_(log) {}
 
 Result<void> Entities::init() {
-  auto context = executor::Context::create();
-  if (!context) return tl::unexpected(context.error());
-  context_ = std::move(*context);
+  context_ = TAKT_TRY(executor::Context::create());
   return {};
 }
 
 Result<std::vector<ScheduledExecutable>> Entities::make(const WorkloadExecutor& planned) {
   std::vector<ScheduledExecutable> scheduled;
   for (std::size_t i = 0; i < planned.callbacks.size(); ++i) {
-    auto made = make_callback(planned.callbacks[i]);
-    if (!made) return tl::unexpected(made.error());
+    auto made = TAKT_TRY(make_callback(planned.callbacks[i]));
     const WorkloadCallback& callback = planned.callbacks[i];
-    for (std::size_t n = 0; n < made->size(); ++n) {
-      std::unique_ptr<Executable>& executable = (*made)[n];
+    for (std::size_t n = 0; n < made.size(); ++n) {
+      std::unique_ptr<Executable>& executable = made[n];
       const bool is_subscription = callback.kind == CallbackKind::subscription;
       if (executable->traced_callback() != nullptr) {
         traced_[callback.callback][is_subscription ? callback.names[n] : ""] = executable.get();
@@ -104,28 +102,26 @@ Result<std::vector<ScheduledExecutable>> Entities::make(const WorkloadExecutor& 
 
 Result<std::vector<std::unique_ptr<Executable>>> Entities::make_callback(
     const WorkloadCallback& planned) {
-  const Result<NodePointer> owner = node(planned.node);
-  if (!owner) return tl::unexpected(owner.error());
-  const Result<Work*> work = make_work(planned);
-  if (!work) return tl::unexpected(work.error());
+  const NodePointer owner = TAKT_TRY(node(planned.node));
+  Work* const work = TAKT_TRY(make_work(planned));
   std::vector<Made> made;
   switch (planned.kind) {
     case CallbackKind::timer:
-      made.push_back(make_timer(planned, *owner, **work));
+      made.push_back(make_timer(planned, owner, *work));
       break;
     case CallbackKind::subscription:
       for (const std::string& topic : planned.names) {
-        made.push_back(make_subscription(planned, *owner, topic, **work));
+        made.push_back(make_subscription(planned, owner, topic, *work));
       }
       break;
     case CallbackKind::service:
-      made.push_back(make_service(planned, *owner, **work));
+      made.push_back(make_service(planned, owner, *work));
       break;
     case CallbackKind::client:
-      made.push_back(make_client(planned, *owner, **work));
+      made.push_back(make_client(planned, owner, *work));
       break;
     case CallbackKind::waitable:
-      made.push_back(make_waitable(planned, *owner, **work));
+      made.push_back(make_waitable(planned, owner, *work));
       break;
     case CallbackKind::event_source:
       break;
@@ -139,13 +135,12 @@ Result<std::vector<std::unique_ptr<Executable>>> Entities::make_callback(
 }
 
 Result<PeriodicActivity> Entities::make_event_source(const WorkloadCallback& planned) {
-  const Result<NodePointer> owner = node(planned.node);
-  if (!owner) return tl::unexpected(owner.error());
+  const NodePointer owner = TAKT_TRY(node(planned.node));
   const Result<Work*> work = make_work(planned);
   if (!work) return tl::unexpected(work.error());
   auto callback = std::make_shared<executor::TracedCallback<>>(trace_name(planned.callback),
                                                                [work = *work] { work->run({}); });
-  executor::announce_event_source(callback->address(), (*owner)->handle(), planned.period.value());
+  executor::announce_event_source(callback->address(), owner->handle(), planned.period.value());
   callback->announce();
   return PeriodicActivity{.period = planned.period.value(),
                           .release = [callback] { (*callback)(); }};
@@ -161,17 +156,15 @@ Result<std::optional<PeriodicActivity>> Entities::make_outside(const WorkloadCal
     activity.release = [&inbox = inboxes_.at(planned.callback)] { inbox.put(std::nullopt); };
     return activity;
   }
-  const Result<NodePointer> owner = node("/takt_outside");
-  if (!owner) return tl::unexpected(owner.error());
-  auto send =
-      planned.kind == CallbackKind::subscription
-          ? make_publish(planned.names.front(), 0, outside, *owner)
-          : make_request(planned.names.front(),
-                         planned.kind == CallbackKind::client ? std::optional(planned.callback)
-                                                              : std::nullopt,
-                         0, outside, *owner);
-  if (!send) return tl::unexpected(send.error());
-  activity.release = [this, send = std::move(*send)] {
+  const NodePointer owner = TAKT_TRY(node("/takt_outside"));
+  auto send = TAKT_TRY(planned.kind == CallbackKind::subscription
+                           ? make_publish(planned.names.front(), 0, outside, owner)
+                           : make_request(planned.names.front(),
+                                          planned.kind == CallbackKind::client
+                                              ? std::optional(planned.callback)
+                                              : std::nullopt,
+                                          0, outside, owner));
+  activity.release = [this, send = std::move(send)] {
     const SentMessage sent = send();
     if (log_ != nullptr) log_->send_from_outside(sent);
   };
@@ -181,9 +174,7 @@ Result<std::optional<PeriodicActivity>> Entities::make_outside(const WorkloadCal
 Result<Entities::NodePointer> Entities::node(const std::string& name) {
   NodePointer& node = nodes_[name];
   if (!node) {
-    auto made = executor::Node::create(context_, name);
-    if (!made) return tl::unexpected(made.error());
-    node = std::move(*made);
+    node = TAKT_TRY(executor::Node::create(context_, name));
   }
   return node;
 }
@@ -191,11 +182,10 @@ Result<Entities::NodePointer> Entities::node(const std::string& name) {
 Result<Work*> Entities::make_work(const WorkloadCallback& planned) {
   std::vector<Work::Send> sends;
   for (const Output& output : planned.outputs) {
-    const Result<NodePointer> owner = node(planned.node);
-    if (!owner) return tl::unexpected(owner.error());
-    auto send = make_send(output, static_cast<std::uint32_t>(planned.callback.value()), *owner);
-    if (!send) return tl::unexpected(send.error());
-    sends.push_back(std::move(*send));
+    const NodePointer owner = TAKT_TRY(node(planned.node));
+    auto send =
+        TAKT_TRY(make_send(output, static_cast<std::uint32_t>(planned.callback.value()), owner));
+    sends.push_back(std::move(send));
   }
   std::optional<JoinQueue> join;
   if (planned.join) join.emplace(model_.joins[*planned.join]);
@@ -309,11 +299,10 @@ Result<Work::Send> Entities::make_send(const Output& output, std::uint32_t sourc
       return std::nullopt;
     };
   } else {
-    auto made = output.kind == Output::Kind::topic
-                    ? make_publish(output.name, output.message_size, source, node)
-                    : make_request(output.name, output.client, output.message_size, source, node);
-    if (!made) return tl::unexpected(made.error());
-    send = std::move(*made);
+    send =
+        TAKT_TRY(output.kind == Output::Kind::topic
+                     ? make_publish(output.name, output.message_size, source, node)
+                     : make_request(output.name, output.client, output.message_size, source, node));
   }
   return [output, send = std::move(send), count = std::make_shared<std::atomic<std::uint64_t>>(0)](
              const Activation& activation) -> std::optional<SentMessage> {
@@ -327,10 +316,9 @@ Result<Entities::SendMessage> Entities::make_publish(const std::string& topic, s
                                                      std::uint32_t source,
                                                      const NodePointer& node) {
   const TopicEnds& ends = *plan_.topic(topic);
-  auto made =
-      Publisher<Packet>::create(node, topic, std::max(ends.queue_depth, least_publisher_depth));
-  if (!made) return tl::unexpected(made.error());
-  auto publisher = std::make_shared<Publisher<Packet>>(std::move(*made));
+  auto made = TAKT_TRY(
+      Publisher<Packet>::create(node, topic, std::max(ends.queue_depth, least_publisher_depth)));
+  auto publisher = std::make_shared<Publisher<Packet>>(std::move(made));
   publishers_.push_back({publisher, ends.subscriptions});
   return [this, publisher, topic = std::string_view(ends.name),
           packet = std::make_shared<Shared<Packet>>(make_packet(source, size))] {
@@ -345,9 +333,9 @@ Result<Entities::SendMessage> Entities::make_request(const std::string& service,
                                                      const NodePointer& node) {
   Client<Exchange>* lone = nullptr;
   if (!client) {
-    auto made = Client<Exchange>::create(node, service, service, [](const Exchange::Response&) {});
-    if (!made) return tl::unexpected(made.error());
-    lone = lone_clients_.emplace_back(std::move(*made)).get();
+    auto made = TAKT_TRY(
+        Client<Exchange>::create(node, service, service, [](const Exchange::Response&) {}));
+    lone = lone_clients_.emplace_back(std::move(made)).get();
   }
   auto request = std::make_shared<Shared<Exchange::Request>>();
   request->value.packet = make_packet(source, size);

@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "process.hpp"
+#include "takt/base/try.hpp"
 #include "takt/linux/ending.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
@@ -61,9 +62,8 @@ Result<model::Model> read_model(const std::string& path) {
     if (text.size() > most) return error("{}: larger than 256 MiB; is it a timing model?", path);
   }
   if (!file.eof()) return error("{}: cannot be read; is it a file?", path);
-  auto parsed = model::parse(text, path);
-  if (!parsed) return tl::unexpected(parsed.error());
-  return std::move(parsed->model);
+  auto parsed = TAKT_TRY(model::parse(text, path));
+  return std::move(parsed.model);
 }
 
 Result<void> replace_executors(model::Model& model, const std::string& name) {
@@ -84,9 +84,8 @@ Result<std::vector<std::string>> check_executors(const model::Model& model) {
   std::vector<std::string> warnings;
   policy::Describer describer(model);
   for (std::size_t i = 0; i < model.executors.size(); ++i) {
-    const auto described = describer.describe(model::ExecutorIndex(i));
-    if (!described) return tl::unexpected(described.error());
-    std::ranges::copy(described->warnings, std::back_inserter(warnings));
+    const auto described = TAKT_TRY(describer.describe(model::ExecutorIndex(i)));
+    std::ranges::copy(described.warnings, std::back_inserter(warnings));
   }
   return warnings;
 }
@@ -161,22 +160,18 @@ Result<void> obey(Commands& commands, Process& process, const MessageLog& messag
   while (true) {
     if (Result<void> failure = process.failure(); !failure) return failure;
     if (!connected) {
-      const Result<bool> found = process.is_connected();
-      if (!found) return tl::unexpected(found.error());
-      connected = *found;
+      connected = TAKT_TRY(process.is_connected());
       if (connected) say({{"event", "connected"}});
     }
     const std::string command = commands.next(poll_milliseconds);
     if (command == "start") {
-      const auto supplies = process.start();
-      if (!supplies) return tl::unexpected(supplies.error());
-      say({{"event", "started"}, {"executors", supplies_to_json(*supplies)}});
+      const auto supplies = TAKT_TRY(process.start());
+      say({{"event", "started"}, {"executors", supplies_to_json(supplies)}});
     } else if (command == "counts") {
       say({{"event", "counts"}, {"callbacks", counts_to_json(process.counts())}});
     } else if (command.starts_with("scale ")) {
-      const auto scaled = scale(process, std::string_view(command).substr(6));
-      if (!scaled) return tl::unexpected(scaled.error());
-      say({{"event", "scaled"}, {"known", *scaled}});
+      const auto scaled = TAKT_TRY(scale(process, std::string_view(command).substr(6)));
+      say({{"event", "scaled"}, {"known", scaled}});
     } else if (command == "stop") {
       if (Result<void> stopped = process.stop(); !stopped) return stopped;
       say({{"event", "stopped"}});
@@ -197,9 +192,9 @@ Result<void> run(const model::Model& model, const WorkloadPlan& plan, const std:
   if (planned == nullptr) return error("model {} has no process \"{}\"", model.name, name);
   Commands commands;
   MessageLog message_log(model);
-  auto process = Process::create(model, plan, *planned, log ? &message_log : nullptr, priority);
-  if (!process) return tl::unexpected(process.error());
-  return obey(commands, **process, message_log);
+  auto process =
+      TAKT_TRY(Process::create(model, plan, *planned, log ? &message_log : nullptr, priority));
+  return obey(commands, *process, message_log);
 }
 
 constexpr const char* usage =
@@ -231,26 +226,23 @@ Result<void> main(std::vector<std::string> arguments) {
   if (log) arguments.pop_back();
   std::optional<int> priority;
   if (const auto text = pop_option(arguments, "--priority")) {
-    const Result<int> parsed = parse_priority(*text);
-    if (!parsed) return tl::unexpected(parsed.error());
-    priority = *parsed;
+    priority = TAKT_TRY(parse_priority(*text));
   }
   const bool plan_only = arguments.size() == 2 && arguments[0] == "plan";
   if (!plan_only && !(arguments.size() == 3 && arguments[0] == "run")) return error("{}", usage);
-  auto model = read_model(arguments.back());
-  if (!model) return tl::unexpected(model.error());
+  auto model = TAKT_TRY(read_model(arguments.back()));
   if (!kind.empty()) {
-    if (Result<void> replaced = replace_executors(*model, kind); !replaced) return replaced;
+    if (Result<void> replaced = replace_executors(model, kind); !replaced) return replaced;
   }
   const auto with_source = [&](const Error& failure) {
     return error("{}: {}", arguments.back(), failure.message);
   };
-  const auto warnings = check_executors(*model);
+  const auto warnings = check_executors(model);
   if (!warnings) return with_source(warnings.error());
-  const auto plan = plan_workload(*model);
+  const auto plan = plan_workload(model);
   if (!plan) return with_source(plan.error());
-  if (!plan_only) return run(*model, *plan, arguments[1], log, priority);
-  fmt::print("{}\n", plan_to_json(*model, *plan, *warnings));
+  if (!plan_only) return run(model, *plan, arguments[1], log, priority);
+  fmt::print("{}\n", plan_to_json(model, *plan, *warnings));
   return {};
 }
 

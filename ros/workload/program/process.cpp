@@ -14,6 +14,7 @@
 
 #include "entities.hpp"
 #include "gated_thread.hpp"
+#include "takt/base/try.hpp"
 #include "takt/executor/events_executor.hpp"
 #include "takt/executor/wait_set_executor.hpp"
 #include "takt/linux/memory.hpp"
@@ -114,11 +115,10 @@ class Process::Implementation {
     // Entities that activate others from outside come last: they are no part of the model.
     for (const WorkloadExecutor& planned : process.executors) {
       for (const WorkloadCallback& callback : planned.callbacks) {
-        auto activity = entities_.make_outside(callback);
-        if (!activity) return tl::unexpected(activity.error());
-        if (*activity)
+        auto activity = TAKT_TRY(entities_.make_outside(callback));
+        if (activity)
           add_periodic(ThreadSetup{.settings = {}, .announcement = {}, .is_outside = true},
-                       std::move(**activity));
+                       std::move(*activity));
       }
     }
     return {};
@@ -137,9 +137,7 @@ class Process::Implementation {
              .refusal = set_up ? releaser_refusals_[thread.executor] : set_up.error().message});
       }
     }
-    if (const Result<void> started = entities_.start_timers(); !started) {
-      return tl::unexpected(started.error());
-    }
+    TAKT_TRY(entities_.start_timers());
     // If the kernel does not allow it, page faults remain.
     if (priority_) (void)linux_os::keep_memory();
     if (priority_) lower_chores(*priority_);
@@ -187,13 +185,11 @@ class Process::Implementation {
 
   Result<void> make_executor(const WorkloadExecutor& planned) {
     const model::Executor& executor = model_[planned.executor];
-    auto executables = entities_.make(planned);
-    if (!executables) return tl::unexpected(executables.error());
-    auto made = has(executor.kind, model::ExecutorTrait::wait_set)
-                    ? make_wait_set_executor(planned, *executables)
-                    : make_events_executor(planned, *executables);
-    if (!made) return tl::unexpected(made.error());
-    executors_.push_back(std::move(*made));
+    auto executables = TAKT_TRY(entities_.make(planned));
+    auto made = TAKT_TRY(has(executor.kind, model::ExecutorTrait::wait_set)
+                             ? make_wait_set_executor(planned, executables)
+                             : make_events_executor(planned, executables));
+    executors_.push_back(std::move(made));
     threads_.push_back(
         {.executor = executor.id,
          .gated = std::make_unique<GatedThread>(
@@ -206,30 +202,27 @@ class Process::Implementation {
       const WorkloadExecutor& planned,
       const std::vector<executor::ScheduledExecutable>& scheduled) {
     const auto described =
-        policy::describe(model_, planned.executor, model_[planned.executor].kind);
-    if (!described) return tl::unexpected(described.error());
+        TAKT_TRY(policy::describe(model_, planned.executor, model_[planned.executor].kind));
     std::vector<executor::WaitSetEntity*> entities;
     std::vector<WindowPlace> places;
     for (const auto& [executable, callback] : scheduled) {
       entities.push_back(dynamic_cast<executor::WaitSetEntity*>(executable));
-      places.push_back(described->policy.callbacks[callback.value()].place);
+      places.push_back(described.policy.callbacks[callback.value()].place);
     }
-    auto made = executor::WaitSetExecutor::create(entities_.context(), std::move(entities),
-                                                  described->policy.timers, places);
-    if (!made) return tl::unexpected(made.error());
-    return std::move(*made);
+    auto made = TAKT_TRY(executor::WaitSetExecutor::create(entities_.context(), std::move(entities),
+                                                           described.policy.timers, places));
+    return made;
   }
 
   Result<std::unique_ptr<executor::Executor>> make_events_executor(
       const WorkloadExecutor& planned,
       const std::vector<executor::ScheduledExecutable>& executables) {
     const model::Executor& executor = model_[planned.executor];
-    const auto described = policy::describe(model_, planned.executor, executor.kind);
-    if (!described) return tl::unexpected(described.error());
-    executor::EventsExecutor::Options options{.own_origin = described->policy.own_origin};
+    const auto described = TAKT_TRY(policy::describe(model_, planned.executor, executor.kind));
+    executor::EventsExecutor::Options options{.own_origin = described.policy.own_origin};
     if (has(executor.kind, model::ExecutorTrait::several_threads)) {
-      options.threads = static_cast<std::size_t>(described->threads);
-      options.groups = described->groups;
+      options.threads = static_cast<std::size_t>(described.threads);
+      options.groups = described.groups;
       options.missed = executor::MissedExpiries::skip;
       // The first thread is set up before it spins.
       options.thread_started = [setup = thread_setup(executor, priority_)](std::size_t number) {
@@ -246,18 +239,16 @@ class Process::Implementation {
             fmt::format("the thread that releases its timers: {}", granted.error().message);
       }
     }
-    auto made = executor::EventsExecutor::create(
-        executables, scheduling::make_policy(described->policy, capacity), planned.callbacks.size(),
-        std::move(options));
-    if (!made) return tl::unexpected(made.error());
-    return std::move(*made);
+    auto made = TAKT_TRY(executor::EventsExecutor::create(
+        executables, scheduling::make_policy(described.policy, capacity), planned.callbacks.size(),
+        std::move(options)));
+    return made;
   }
 
   Result<void> make_event_source(const WorkloadExecutor& planned) {
     for (const WorkloadCallback& callback : planned.callbacks) {
-      auto activity = entities_.make_event_source(callback);
-      if (!activity) return tl::unexpected(activity.error());
-      add_periodic(thread_setup(model_[planned.executor], priority_), std::move(*activity),
+      auto activity = TAKT_TRY(entities_.make_event_source(callback));
+      add_periodic(thread_setup(model_[planned.executor], priority_), std::move(activity),
                    model_[planned.executor].id);
     }
     return {};
@@ -293,9 +284,7 @@ Result<std::unique_ptr<Process>> Process::create(const model::Model& model,
                                                  const WorkloadProcess& process, MessageLog* log,
                                                  std::optional<int> priority) {
   auto implementation = std::make_unique<Implementation>(model, plan, log, priority);
-  if (const Result<void> created = implementation->create(process); !created) {
-    return tl::unexpected(created.error());
-  }
+  TAKT_TRY(implementation->create(process));
   return std::unique_ptr<Process>(new Process(std::move(implementation)));
 }
 

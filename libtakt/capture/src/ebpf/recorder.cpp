@@ -28,6 +28,7 @@
 #include "symbols.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/base/kernel_version.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/ring/writer.hpp"
 
 namespace takt::capture::ebpf {
@@ -80,29 +81,26 @@ void Recorder::Deleter::operator()(bpf_link* link) const { bpf_link__destroy(lin
 
 Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const Options& options,
                                                   bool calls) {
-  const auto events = select(options.events);
-  if (!events) {
-    return tl::unexpected(events.error());
-  }
+  const auto events = TAKT_TRY(select(options.events));
   std::unique_ptr<Recorder> recorder(new Recorder(storage));
   recorder->only_started_ = options.only_started;
-  recorder->events_ = options.only_started ? 0 : *events & bit(EventType::objects_recovered);
-  recorder->events_ |= *events & bit(EventType::client_library);
+  recorder->events_ = options.only_started ? 0 : events & bit(EventType::objects_recovered);
+  recorder->events_ |= events & bit(EventType::client_library);
   const auto before = ring::now();  // no probe is attached yet
   auto ready =
       recorder->load(options, calls).and_then([&] { return recorder->follow_processes(options); });
   // Even if calls are not recorded, they show which processes run that were not started here.
   if (calls || !options.only_started) {
-    const auto watched = calls ? *events : bit(EventType::rcl_init) | bit(EventType::rcl_node_init);
+    const auto watched = calls ? events : bit(EventType::rcl_init) | bit(EventType::rcl_node_init);
     ready = ready.and_then([&] {
       return recorder->attach_to_tracing_functions(watched & ~other_events, !options.only_started);
     });
   }
   if (calls) {
-    ready = ready
-                .and_then(
-                    [&] { return recorder->attach_to_middleware(*events, !options.only_started); })
-                .and_then([&] { return recorder->attach_to_rcl(*events, !options.only_started); });
+    ready =
+        ready
+            .and_then([&] { return recorder->attach_to_middleware(events, !options.only_started); })
+            .and_then([&] { return recorder->attach_to_rcl(events, !options.only_started); });
   }
   if (!ready) {
     return tl::unexpected(ready.error());

@@ -23,6 +23,7 @@
 
 #include "../kernel_file.hpp"
 #include "../process.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::capture::lttng {
 
@@ -167,9 +168,7 @@ Result<Daemon> Daemon::ensure() {
       }
     } else if (!is_daemon(last)) {
       // One that runs without answering begins, or it ends and removes the files of the next one.
-      if (auto started = start_daemon(); !started) {
-        return tl::unexpected(started.error());
-      }
+      TAKT_TRY(start_daemon());
     }
     if (std::chrono::steady_clock::now() >= end) {
       return error("LTTng's session daemon does not answer");

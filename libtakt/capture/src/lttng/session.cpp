@@ -21,6 +21,7 @@
 #include "../selection.hpp"
 #include "daemon.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
@@ -117,23 +118,17 @@ void clear_abandoned_sessions() {
 
 Result<std::unique_ptr<Session>> Session::start(const std::filesystem::path& directory,
                                                 ctf::Storage& storage, const Options& options) {
-  const auto events = select(options.events);
-  if (!events) {
-    return tl::unexpected(events.error());
-  }
+  const auto events = TAKT_TRY(select(options.events));
   const std::string name = new_name();
   auto guard = IfKilled::run(Daemon::after_kill(name));  // before there is anything to end
   if (!guard) {
     return tl::unexpected(guard.error());
   }
-  auto daemon = Daemon::ensure();
-  if (!daemon) {
-    return tl::unexpected(daemon.error());
-  }
+  auto daemon = TAKT_TRY(Daemon::ensure());
   clear_abandoned_sessions();
 
-  std::unique_ptr<Session> session(new Session(*events, options));
-  session->daemon_ = std::move(*daemon);
+  std::unique_ptr<Session> session(new Session(events, options));
+  session->daemon_ = std::move(daemon);
   session->guard_ = std::move(*guard);
   if (options.snapshot) {
     session->keep_objects(options.snapshot_size);

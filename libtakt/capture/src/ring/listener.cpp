@@ -9,6 +9,7 @@
 #include "../selection.hpp"
 #include "discovery.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/reader.hpp"
 #include "takt/capture/ring/writer.hpp"
@@ -51,9 +52,8 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   const auto admit = [made = listener.get()](pid_t process, const Descriptor& memory) {
     return made->admit(process, memory);
   };
-  auto gate = only_started ? Gate::open(admit) : Gate::open_for_user(admit);
-  if (!gate) return tl::unexpected(gate.error());
-  listener->gate_ = std::move(*gate);
+  auto gate = TAKT_TRY(only_started ? Gate::open(admit) : Gate::open_for_user(admit));
+  listener->gate_ = std::move(gate);
   // After the gate is open, so that no process is missed.
   listener->search_ = std::make_unique<Search>(admitting(only_started, *listener->gate_, admit),
                                                watching_capabilities);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "takt/base/try.hpp"
 #include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
 
@@ -21,15 +22,12 @@ constexpr std::uint64_t fastest_event = 5;
 Result<std::unique_ptr<Reader>> Reader::attach(int memory, std::uint64_t enabled,
                                                std::uint64_t beginning,
                                                std::string_view selection) {
-  auto mapping = Mapping::of(memory);
-  if (!mapping) {
-    return tl::unexpected(mapping.error());
-  }
+  auto mapping = TAKT_TRY(Mapping::of(memory));
   auto owner = lock_ring(memory);
   if (!owner) {
     return error("another recorder reads this ring already");
   }
-  std::unique_ptr<Reader> reader(new Reader(std::move(*mapping), std::move(owner)));
+  std::unique_ptr<Reader> reader(new Reader(std::move(mapping), std::move(owner)));
   Header* ring = reader->ring_;
   reader->tail_ = ring->tail.load();
   const bool inherited = ring->inherited.exchange(0) != 0;

@@ -10,6 +10,7 @@
 #include "../process.hpp"
 #include "../selection.hpp"
 #include "takt/base/capabilities.hpp"
+#include "takt/base/try.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/selection_text.hpp"
 #include "takt/capture/ring/writer.hpp"
@@ -33,19 +34,13 @@ constexpr auto last_look_interval = 1ms;
 }  // namespace
 
 Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const Options& options) {
-  const auto events = select(options.events);
-  if (!events) {
-    return tl::unexpected(events.error());
-  }
-  std::unique_ptr<Recorder> recorder(new Recorder(storage, *events, options));
+  const auto events = TAKT_TRY(select(options.events));
+  std::unique_ptr<Recorder> recorder(new Recorder(storage, events, options));
   const auto admit = [recorder = recorder.get()](pid_t process, const Descriptor& memory) {
     return recorder->admit(process, memory);
   };
-  auto gate = options.only_started ? Gate::open(admit) : Gate::open_for_user(admit);
-  if (!gate) {
-    return tl::unexpected(gate.error());
-  }
-  recorder->gate_ = std::move(*gate);
+  auto gate = TAKT_TRY(options.only_started ? Gate::open(admit) : Gate::open_for_user(admit));
+  recorder->gate_ = std::move(gate);
   if (options.only_started) {
     recorder->gate_address_ = recorder->gate_->address();
   }

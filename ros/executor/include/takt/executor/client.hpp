@@ -6,6 +6,7 @@
 #include <rosidl_typesupport_cpp/service_type_support.hpp>
 #include <string>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/call_depth.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
@@ -65,9 +66,8 @@ class Client final : public ClientBase {
                                                               std::size_t depth = call_depth) {
     std::unique_ptr<Client> client(
         new Client(std::move(node), std::move(name), std::move(callback)));
-    const Result<void> result = client->init(
-        rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service, depth);
-    if (!result) return tl::unexpected(result.error());
+    TAKT_TRY(client->init(rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service,
+                          depth));
     client->callback_.announce();
     return client;
   }
@@ -82,9 +82,8 @@ class Client final : public ClientBase {
   Result<void> receive() override {
     // Each has its own: a reentrant callback gets several responses at once.
     Response response;
-    const Result<bool> taken = take(&response);
-    if (!taken) return tl::unexpected(taken.error());
-    if (*taken) callback_(response);
+    const bool taken = TAKT_TRY(take(&response));
+    if (taken) callback_(response);
     return {};
   }
 

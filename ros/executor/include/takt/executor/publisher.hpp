@@ -6,6 +6,7 @@
 #include <rosidl_typesupport_cpp/message_type_support.hpp>
 #include <string>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/node.hpp"
 
 namespace takt::executor {
@@ -40,11 +41,10 @@ class Publisher {
   /// Publishes on `topic`, keeping the newest `depth` messages for reliable delivery.
   [[nodiscard]] static Result<Publisher> create(std::shared_ptr<Node> node,
                                                 const std::string& topic, std::size_t depth) {
-    auto base = PublisherBase::create(
+    auto base = TAKT_TRY(PublisherBase::create(
         std::move(node), rosidl_typesupport_cpp::get_message_type_support_handle<Message>(), topic,
-        depth);
-    if (!base) return tl::unexpected(base.error());
-    return Publisher(std::move(*base));
+        depth));
+    return Publisher(std::move(base));
   }
 
   [[nodiscard]] Result<void> publish(const Message& message) { return base_->publish(&message); }

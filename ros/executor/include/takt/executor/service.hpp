@@ -7,6 +7,7 @@
 #include <rosidl_typesupport_cpp/service_type_support.hpp>
 #include <string>
 
+#include "takt/base/try.hpp"
 #include "takt/executor/call_depth.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
@@ -62,10 +63,8 @@ class Service final : public ServiceBase {
                                                                std::size_t depth = call_depth) {
     std::unique_ptr<Service> result(
         new Service(std::move(node), std::move(name), std::move(callback)));
-    const Result<void> init =
-        result->init(rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service,
-                     depth, result->callback_.address());
-    if (!init) return tl::unexpected(init.error());
+    TAKT_TRY(result->init(rosidl_typesupport_cpp::get_service_type_support_handle<Type>(), service,
+                          depth, result->callback_.address()));
     result->callback_.announce();
     return result;
   }
@@ -79,12 +78,11 @@ class Service final : public ServiceBase {
   Result<void> serve() override {
     // Each has its own: a reentrant callback serves several requests at once.
     Request request;
-    const auto id = take(&request);
-    if (!id) return tl::unexpected(id.error());
-    if (!*id) return {};
+    const auto id = TAKT_TRY(take(&request));
+    if (!id) return {};
     Response response;
     callback_(request, response);
-    return answer(**id, &response);
+    return answer(*id, &response);
   }
 
   TracedCallback<const Request&, Response&> callback_;

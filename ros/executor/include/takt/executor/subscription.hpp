@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "takt/base/ring.hpp"
+#include "takt/base/try.hpp"
 #include "takt/executor/decision_trace.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/node.hpp"
@@ -78,10 +79,8 @@ class Subscription final : public SubscriptionBase {
       Callback callback, Admission admission = {}) {
     std::unique_ptr<Subscription> subscription(new Subscription(
         std::move(node), depth, std::move(name), std::move(callback), std::move(admission)));
-    const Result<void> result =
-        subscription->init(rosidl_typesupport_cpp::get_message_type_support_handle<Message>(),
-                           topic, depth, subscription->callback_.address());
-    if (!result) return tl::unexpected(result.error());
+    TAKT_TRY(subscription->init(rosidl_typesupport_cpp::get_message_type_support_handle<Message>(),
+                                topic, depth, subscription->callback_.address()));
     subscription->callback_.announce();
     return subscription;
   }
@@ -91,9 +90,8 @@ class Subscription final : public SubscriptionBase {
   [[nodiscard]] std::size_t room(scheduling::Queueing /*queueing*/) const override { return 0; }
 
   [[nodiscard]] Result<Admitted> admit(scheduling::Queueing /*queueing*/) override {
-    const Result<bool> taken = take();
-    if (!taken) return tl::unexpected(taken.error());
-    if (!*taken) return Admitted{};
+    const bool taken = TAKT_TRY(take());
+    if (!taken) return Admitted{};
     if (admission_.activates && !admission_.activates(*taken_)) {
       callback_.pass_over();
       return Admitted{};
