@@ -73,7 +73,7 @@ Result<void> Bridge::check_address() const {
 }
 
 Result<void> Bridge::connect(const transport::Key& key) {
-  if (Result<void> checked = check_address(); !checked) return checked;
+  TAKT_TRY(check_address());
   for (const Topic& topic : configuration_.topics) {
     if (!topic.type) continue;
     if (const auto type = raw::load_type(*topic.type); !type) {
@@ -98,10 +98,9 @@ Result<void> Bridge::connect(const transport::Key& key) {
     in_.emplace_back(topic_of(route), process_, begin,
                      hop_of(configuration_, topic_of(route), host_), node_, once);
   }
-  Result<void> made = check(rcl_wait_set_init(&wait_set_, out_.size(), 2, 0, 0, 0, 0,
-                                              context_->handle(), rcl_get_default_allocator()),
-                            "make a wait set");
-  if (!made) return made;
+  TAKT_TRY(check(rcl_wait_set_init(&wait_set_, out_.size(), 2, 0, 0, 0, 0, context_->handle(),
+                                   rcl_get_default_allocator()),
+                 "make a wait set"));
   flow_ = describe(configuration_, plan_, hooks());
   link_ =
       TAKT_TRY(transport::LinkThread::start(std::move(flow_.description), key, plan_.connections));
@@ -163,10 +162,10 @@ Result<void> Bridge::run(const std::atomic<bool>& stop) {
   while (!stop) {
     watch_peers();
     hear_states();
-    if (Result<void> looked = look(); !looked) return looked;
+    TAKT_TRY(look());
     publish_some();
-    if (Result<void> taken = take_some(); !taken) return taken;
-    if (Result<void> waited = wait(); !waited) return waited;
+    TAKT_TRY(take_some());
+    TAKT_TRY(wait());
   }
   return {};
 }

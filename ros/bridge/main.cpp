@@ -83,8 +83,7 @@ Result<void> main(const std::string& path, const std::string& host_name, int pri
        {"chunk_bytes", configuration.link.chunk_bytes},
        {"blocking", blocking ? json(blocking->count()) : json()},
        {"refusal", refusal ? json(*refusal) : json()}});
-  Result<void> ran = (*bridge)->run(stop);
-  if (!ran) return ran;
+  TAKT_TRY((*bridge)->run(stop));
   json report = (*bridge)->report();
   report["event"] = "stopped";
   say(report);

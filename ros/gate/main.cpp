@@ -81,7 +81,7 @@ Result<void> main(const std::string& text) {
   const std::optional<std::string> refusal = schedule(settings);
   const auto republisher = TAKT_TRY(Republisher::create(settings, stop));
   if (!stop) say({{"event", "connected"}, {"refusal", refusal ? json(*refusal) : json()}});
-  if (Result<void> ran = republisher->run(stop); !ran) return ran;
+  TAKT_TRY(republisher->run(stop));
   const Counts& counts = republisher->counts();
   say({{"event", "stopped"},
        {"received", counts.received},

@@ -128,23 +128,23 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
       const Instant release = waiting_.front().release;
       sleep_until(release - linux_os::wakes_ahead(settings_.period));
       linux_os::poll_until(release, [] { return false; });
-      if (Result<void> released = release_front(); !released) return released;
-      if (Result<void> taken = take_all(); !taken) return taken;
+      TAKT_TRY(release_front());
+      TAKT_TRY(take_all());
       continue;
     }
-    if (Result<void> waited = wait(std::min(left - near / 2, patience)); !waited) return waited;
-    if (Result<void> taken = take_all(); !taken) return taken;
+    TAKT_TRY(wait(std::min(left - near / 2, patience)));
+    TAKT_TRY(take_all());
     if (!std::exchange(graph_changed_, false)) continue;
-    if (Result<void> all = hear_all_publishers(input_); !all) return all;
+    TAKT_TRY(hear_all_publishers(input_));
     if (!phase_) continue;
-    if (Result<void> all = hear_all_publishers(*phase_); !all) return all;
+    TAKT_TRY(hear_all_publishers(*phase_));
   }
   // The gate loses nothing at its end: outputs that have come leave at once. The statistics of
   // slots do not count them.
-  if (Result<void> taken = take_all(); !taken) return taken;
+  TAKT_TRY(take_all());
   while (!waiting_.empty()) {
     waiting_.front().begin.reset();
-    if (Result<void> released = release_front(); !released) return released;
+    TAKT_TRY(release_front());
   }
   return {};
 }
@@ -186,7 +186,7 @@ Result<void> Republisher::take_all() {
     free_.pop_back();
     admit(std::move(bytes), now);
     if (waiting_.size() <= most_waiting) continue;
-    if (Result<void> released = release_early(); !released) return released;
+    TAKT_TRY(release_early());
   }
   return {};
 }
@@ -252,7 +252,7 @@ Result<void> Republisher::release_early() {
 Result<void> Republisher::release_front() {
   Waiting leaving = std::move(waiting_.front());
   waiting_.pop_front();
-  if (Result<void> published = output_->publish(leaving.bytes->get()); !published) return published;
+  TAKT_TRY(output_->publish(leaving.bytes->get()));
   const Instant now = linux_os::monotonic_now();
   ++counts_.released;
   if (leaving.begin) {

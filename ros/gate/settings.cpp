@@ -86,9 +86,8 @@ Result<void> check(const Settings& settings) {
 
 Result<Settings> parse_settings(const std::string& text) {
   try {
-    const Result<Settings> settings = read(json::parse(text));
-    if (!settings) return settings;
-    TAKT_TRY(check(*settings));
+    const Settings settings = TAKT_TRY(read(json::parse(text)));
+    TAKT_TRY(check(settings));
     return settings;
   } catch (const json::exception& fault) {
     return error("settings: {}", fault.what());

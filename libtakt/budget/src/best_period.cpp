@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/budget/needs.hpp"
 
 namespace takt::budget {
@@ -42,14 +43,13 @@ Result<ReservationPlan> search_with_best_period(const model::Model& model, Optio
     const Duration period = periods[i];
     options.period = period;
     options.effort = left / static_cast<std::int64_t>(std::size(periods) - i);
-    auto plan = search(model, options);
-    if (!plan) return plan;
-    analyses += plan->analyses;
-    left = std::max<std::int64_t>(left - plan->steps, 0);
-    gave_up = gave_up || plan->gave_up;
-    const std::pair rank{guaranteed(*plan), -cost(model, *plan)};
+    auto plan = TAKT_TRY(search(model, options));
+    analyses += plan.analyses;
+    left = std::max<std::int64_t>(left - plan.steps, 0);
+    gave_up = gave_up || plan.gave_up;
+    const std::pair rank{guaranteed(plan), -cost(model, plan)};
     if (best_rank && rank <= *best_rank) continue;
-    best = std::move(*plan);
+    best = std::move(plan);
     best.period = period;
     best_rank = rank;
   }

@@ -104,10 +104,9 @@ Result<BlockId> Domains::bring(Way& way, const BlockId& block) {
     return error("a block of {} bytes: the way over the host has room for {}", *bytes,
                  way.buffer.size());
   }
-  auto target = allocate(way.to, *bytes);
-  if (!target) return target;
-  if (auto copied = copy(way, block.offset, target->offset, *bytes); !copied) {
-    static_cast<void>(release(*target));
+  auto target = TAKT_TRY(allocate(way.to, *bytes));
+  if (auto copied = copy(way, block.offset, target.offset, *bytes); !copied) {
+    static_cast<void>(release(target));
     return tl::unexpected(std::move(copied.error()));
   }
   ++way.copies;

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "takt/base/try.hpp"
 #include "takt/memory/socket.hpp"
 
 namespace takt::domains {
@@ -73,7 +74,7 @@ Result<Offset> Pool::allocate(Bytes bytes) {
 /// The range may be ahead of the memory, if the driver had none at the time.
 Result<void> Pool::provide_up_to(Bytes end) {
   if (end <= provided_) return {};
-  if (auto provided = memory_->provide(allocator_.range()); !provided) return provided;
+  TAKT_TRY(memory_->provide(allocator_.range()));
   provided_ = allocator_.range();
   return {};
 }

@@ -13,7 +13,7 @@ Result<void> add_all(Formulas& formulas, const std::vector<std::string>& texts, 
                      const std::string& path) {
   if (texts.size() != wanted) return error("{}: must have {} elements", path, wanted);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    if (auto added = formulas.add(texts[i], fmt::format("{}[{}]", path, i)); !added) return added;
+    TAKT_TRY(formulas.add(texts[i], fmt::format("{}[{}]", path, i)));
   }
   return {};
 }
@@ -22,9 +22,7 @@ Result<void> add_all(Formulas& formulas, const std::vector<std::vector<std::stri
                      std::size_t wanted, std::size_t columns, const std::string& path) {
   if (rows.size() != wanted) return error("{}: must have {} rows", path, wanted);
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (auto added = add_all(formulas, rows[i], columns, fmt::format("{}[{}]", path, i)); !added) {
-      return added;
-    }
+    TAKT_TRY(add_all(formulas, rows[i], columns, fmt::format("{}[{}]", path, i)));
   }
   return {};
 }

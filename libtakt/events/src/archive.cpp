@@ -141,19 +141,14 @@ Result<void> unpack_into(const fs::path& path, const fs::path& target, std::uint
       return error("{}: damaged archive: {}", path.string(),
                    status == ARCHIVE_OK ? "too many entries" : archive_error_string(archive.get()));
     }
-    if (auto done = unpack_entry(archive.get(), entry, path, target, budget); !done) {
-      return done;
-    }
+    TAKT_TRY(unpack_entry(archive.get(), entry, path, target, budget));
   }
 }
 
 Result<TemporaryDirectory> unpack(const fs::path& path, std::uint64_t limit,
                                   const std::function<void()>& waiting) {
-  auto directory = TemporaryDirectory::create();
-  if (!directory) {
-    return directory;
-  }
-  TAKT_TRY(unpack_archive(path, directory->path(), limit, waiting));
+  auto directory = TAKT_TRY(TemporaryDirectory::create());
+  TAKT_TRY(unpack_archive(path, directory.path(), limit, waiting));
   return directory;
 }
 

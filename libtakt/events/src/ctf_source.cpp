@@ -217,9 +217,7 @@ Result<void> CtfSource::add(const Given& traces, bool& is_beyond) {
   auto fingerprint = TAKT_TRY(Fingerprint::of(traces.directories));
   fingerprints_.push_back(fingerprint);
   for (const fs::path& directory : traces.directories) {
-    if (auto added = add(directory, is_beyond); !added) {
-      return added;
-    }
+    TAKT_TRY(add(directory, is_beyond));
   }
   streams_of_inputs_.push_back(streams_.size());
   return {};

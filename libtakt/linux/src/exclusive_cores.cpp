@@ -169,7 +169,7 @@ Result<void> ExclusiveCores::lock() {
 }
 
 Result<void> ExclusiveCores::isolate(const std::vector<int>& cores) {
-  if (auto locked = lock(); !locked) return locked;
+  TAKT_TRY(lock());
   remove_cpusets(root_);  // also what is left of a manager that was killed together with its guard
   const auto divided = cores.empty() ? Result<void>() : divide(root_, cores);
   if (cores.empty() || !divided) release();

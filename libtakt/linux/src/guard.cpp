@@ -209,8 +209,7 @@ Result<void> Guard::remember(const ThreadIdentity& thread) {
 Result<void> Guard::restore(const ThreadIdentity& thread) {
   const auto known = std::ranges::find(saved_, thread, &SavedThread::thread);
   if (known == saved_.end()) return {};
-  auto restored = linux_os::restore(*known);
-  if (!restored) return restored;
+  TAKT_TRY(linux_os::restore(*known));
   send(socket_, message_of(Message::Kind::forget, *known));
   saved_.erase(known);
   return {};

@@ -12,6 +12,8 @@
 #include <memory>
 #include <vector>
 
+#include "takt/base/try.hpp"
+
 namespace takt::linux_os {
 
 namespace {
@@ -34,7 +36,7 @@ Result<void> lock(int what) {
 }  // namespace
 
 Result<void> lock_memory() {
-  if (const Result<void> locked = lock(MCL_CURRENT | MCL_FUTURE); !locked) return locked;
+  TAKT_TRY(lock(MCL_CURRENT | MCL_FUTURE));
   // Freed memory stays, and large blocks come from the same heap instead of new mappings.
   mallopt(M_TRIM_THRESHOLD, -1);
   mallopt(M_MMAP_MAX, 0);

@@ -110,7 +110,7 @@ Result<void> Enactor::set(const Wanted& wanted) {
       linux_os::get_scheduling(wanted.thread.thread) == wanted.scheduling) {
     return {};
   }
-  if (auto remembered = guard_.remember(wanted.thread); !remembered) return remembered;
+  TAKT_TRY(guard_.remember(wanted.thread));
   if (wanted.core) {
     const auto kept = TAKT_TRY(guard_.keep(wanted.thread, *wanted.core));
     if (!kept) {
@@ -121,8 +121,7 @@ Result<void> Enactor::set(const Wanted& wanted) {
       return {};
     }
   }
-  auto done = linux_os::set_scheduling(wanted.thread.thread, wanted.scheduling);
-  if (!done) return done;
+  TAKT_TRY(linux_os::set_scheduling(wanted.thread.thread, wanted.scheduling));
   std::erase_if(enacted_, [&](const Wanted& e) { return e.thread == wanted.thread; });
   enacted_.push_back(wanted);
   return {};

@@ -309,11 +309,10 @@ Result<Plan> read_plan(const std::string& path) {
 }
 
 Result<Plan> read_plan(const std::string& path, std::string_view executor) {
-  Result<Plan> plan = read_plan(path);
-  if (!plan) return plan;
-  const Result<const ExecutorPlan*> found = find_executor(*plan, executor);
+  Plan plan = TAKT_TRY(read_plan(path));
+  const Result<const ExecutorPlan*> found = find_executor(plan, executor);
   if (!found) return error("{}: {}", path, found.error().message);
-  plan->executors = std::vector{**found};
+  plan.executors = std::vector{**found};
   return plan;
 }
 

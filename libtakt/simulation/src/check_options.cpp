@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "takt/base/try.hpp"
 #include "takt/curves/saturating.hpp"
 
 namespace takt::simulation {
@@ -46,8 +47,7 @@ Result<void> check_callbacks(const model::Model& model, const Options& options) 
   }
   for (const auto& [id, times] : options.release_times) {
     if (!has(model.callbacks, id)) return error("release_times: there is no callback \"{}\"", id);
-    const Result<void> valid = check_times(times, fmt::format("release_times[\"{}\"]", id), true);
-    if (!valid) return valid;
+    TAKT_TRY(check_times(times, fmt::format("release_times[\"{}\"]", id), true));
   }
   for (const auto& [id, times] : options.execution_times) {
     if (!has(model.callbacks, id)) {
@@ -55,8 +55,7 @@ Result<void> check_callbacks(const model::Model& model, const Options& options) 
     }
     const std::string path = fmt::format("execution_times[\"{}\"]", id);
     if (times.empty()) return error("{}: needs at least one time", path);
-    const Result<void> valid = check_times(times, path, false);
-    if (!valid) return valid;
+    TAKT_TRY(check_times(times, path, false));
   }
   return {};
 }
@@ -116,7 +115,7 @@ Result<void> check_options(const model::Model& model, const Options& options) {
   if (options.executor && has(*options.executor, model::ExecutorTrait::outside_ros)) {
     return error("executor: event_source is no kind to choose; it is what a source's thread is");
   }
-  if (const Result<void> valid = check_callbacks(model, options); !valid) return valid;
+  TAKT_TRY(check_callbacks(model, options));
   return check_threads(model, options);
 }
 

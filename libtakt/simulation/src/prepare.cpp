@@ -22,7 +22,7 @@ constexpr std::size_t capacity = 64;
 }  // namespace
 
 Result<void> Engine::prepare() {
-  if (const Result<void> fits = check_options(model_, options_); !fits) return fits;
+  TAKT_TRY(check_options(model_, options_));
   for (const model::Chain& chain : model_.chains)
     result_.chains.push_back({.id = chain.id, .latency = {}, .reaction_time = {}, .data_age = {}});
   inputs_.resize(model_.chains.size());

@@ -33,17 +33,16 @@ Result<Simulation> simulate(const model::Model& model, const Options& options,
   const hops::ModelWithHops linked = hops::with_hops(model, [&](Duration most) {
     return options.releases == ReleaseModel::random ? random.between(Duration{0}, most) : most;
   });
-  Result<Simulation> simulation = run(linked.model, options, progress, nullptr);
-  if (!simulation) return simulation;
+  Simulation simulation = TAKT_TRY(run(linked.model, options, progress, nullptr));
   for (std::size_t i = 0; i < linked.hops.size(); ++i) {
     const hops::Hop& hop = linked.hops[i];
-    simulation->links.push_back(
+    simulation.links.push_back(
         {.link = model[hop.link].id,
          .from = model[hop.from].id,
          .topic = hop.topic,
-         .response_time = std::move(simulation->callbacks[linked.callbacks + i].response_time)});
+         .response_time = std::move(simulation.callbacks[linked.callbacks + i].response_time)});
   }
-  simulation->callbacks.resize(linked.callbacks);
+  simulation.callbacks.resize(linked.callbacks);
   return simulation;
 }
 

@@ -60,11 +60,7 @@ Result<void> write_latencies(const Storage& storage, Work& work) {
 Result<void> write_longest(const Storage& storage, Work& work) {
   ColumnFile sent;
   ColumnFile taken;
-  const auto opened =
-      open_columns(storage.folder(), "messages", {{"sent", &sent}, {"taken", &taken}});
-  if (!opened) {
-    return opened;
-  }
+  TAKT_TRY(open_columns(storage.folder(), "messages", {{"sent", &sent}, {"taken", &taken}}));
   work.expect(sent.size());
   std::int64_t longest = 0;
   for (std::size_t row = 0; row < sent.size(); ++row) {
@@ -97,12 +93,9 @@ Result<void> write_levels(const Storage& storage, Work& work) {
   ColumnFile start;
   ColumnFile duration;
   ColumnFile subject;
-  const auto opened = open_columns(
+  TAKT_TRY(open_columns(
       storage.folder(), "spans",
-      {{"track", &track}, {"start", &start}, {"duration", &duration}, {"subject", &subject}});
-  if (!opened) {
-    return opened;
-  }
+      {{"track", &track}, {"start", &start}, {"duration", &duration}, {"subject", &subject}}));
   work.expect(track.size());
   std::vector<Level> levels;
   levels.reserve(last_stored_level - first_stored_level + 1);
@@ -121,9 +114,7 @@ Result<void> write_levels(const Storage& storage, Work& work) {
   }
   for (Level& level : levels) {
     level.merger.finish([&](const Merged& merged) { level.write(merged); });
-    if (const auto closed = level.table.close(); !closed) {
-      return closed;
-    }
+    TAKT_TRY(level.table.close());
   }
   return {};
 }
@@ -136,10 +127,7 @@ Result<void> complete(const Storage& storage, Work& work) {
       {"links", "to", "by_to"},
   });
   for (const auto& [table, column, name] : orders) {
-    const auto written = write_order(storage, work, table, column, name, spans.size());
-    if (!written) {
-      return written;
-    }
+    TAKT_TRY(write_order(storage, work, table, column, name, spans.size()));
   }
   return write_latencies(storage, work)
       .and_then([&] { return write_longest(storage, work); })

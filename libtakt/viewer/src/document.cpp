@@ -310,9 +310,7 @@ Result<void> finish(Document& document, const Storage& storage,
                     std::initializer_list<std::pair<const char*, Table*>> tables) {
   for (const auto& [name, table] : tables) {
     if (storage.on_disk()) {
-      if (const auto written = table->close(); !written) {
-        return written;
-      }
+      TAKT_TRY(table->close());
     } else if (name != std::string_view("tracks")) {  // a page has the tracks in its index
       document.tables.emplace(name, table->block());
     }

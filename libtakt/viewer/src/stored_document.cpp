@@ -6,6 +6,7 @@
 
 #include "levels.hpp"
 #include "stored_tables.hpp"
+#include "takt/base/try.hpp"
 #include "takt/viewer/table.hpp"
 
 namespace takt::viewer {
@@ -74,17 +75,14 @@ Result<void> open_tables(const std::filesystem::path& folder, Tables& tables) {
 Result<void> open_levels(const std::filesystem::path& folder, Tables& tables) {
   for (int number = first_stored_level; number <= last_stored_level; ++number) {
     Tables::Level& level = tables.levels.emplace_back();
-    const auto opened = open_columns(folder, fmt::format("level{}", number),
-                                     {{"track", &level.track},
-                                      {"id", &level.id},
-                                      {"start", &level.start},
-                                      {"duration", &level.duration},
-                                      {"subject", &level.subject},
-                                      {"count", &level.count},
-                                      {"busy", &level.busy}});
-    if (!opened) {
-      return opened;
-    }
+    TAKT_TRY(open_columns(folder, fmt::format("level{}", number),
+                          {{"track", &level.track},
+                           {"id", &level.id},
+                           {"start", &level.start},
+                           {"duration", &level.duration},
+                           {"subject", &level.subject},
+                           {"count", &level.count},
+                           {"busy", &level.busy}}));
   }
   return {};
 }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "column_file.hpp"
+#include "takt/base/try.hpp"
 
 namespace takt::viewer {
 namespace {
@@ -67,9 +68,7 @@ Result<void> Table::close() {
     if (!part.file) {
       continue;
     }
-    if (const auto written = part.file->close(); !written) {
-      return written;
-    }
+    TAKT_TRY(part.file->close());
   }
   return {};
 }

@@ -18,7 +18,7 @@ Result<void> Dispatcher::keep_only(std::span<const ScheduledExecutable> executab
     entry.is_removed = std::ranges::find(executables, entry.executable,
                                          &ScheduledExecutable::executable) == executables.end();
     if (!entry.is_removed) continue;
-    if (Result<void> ended = entry.listening.end(); !ended) return ended;
+    TAKT_TRY(entry.listening.end());
   }
   return {};
 }
@@ -35,7 +35,7 @@ Result<void> Dispatcher::adopt(std::span<const ScheduledExecutable> executables,
     if (entry.is_removed && entry.running == 0) entry = {};
   }
   for (const ScheduledExecutable& scheduled : executables) {
-    if (Result<void> result = schedule(scheduled); !result) return result;
+    TAKT_TRY(schedule(scheduled));
   }
   std::vector<std::size_t> waiting_of(entries_.size());
   for (const scheduling::Instance& instance : waiting) {
@@ -161,7 +161,7 @@ Result<void> Dispatcher::admit(std::span<const Arrival> arrivals) {
     Entry& entry = entries_[arrival.entry];
     if (entry.is_removed) continue;
     if (entry.messages != nullptr && entry.room == 0) {
-      if (Result<void> admitted = admit_messages(entry, arrival); !admitted) return admitted;
+      TAKT_TRY(admit_messages(entry, arrival));
       continue;
     }
     const Instant origin = entry.timer != nullptr ? arrival.when : arrival.origin;

@@ -113,18 +113,15 @@ EventsExecutor::~EventsExecutor() {
 Result<void> EventsExecutor::replace(std::span<const ScheduledExecutable> executables,
                                      std::unique_ptr<scheduling::Policy> policy,
                                      std::size_t callbacks, const CallbackGroups& groups) {
-  if (Result<void> accepted = dispatcher_->check(*policy); !accepted) return accepted;
+  TAKT_TRY(dispatcher_->check(*policy));
   raise_middleware();
   Lock decision(decision_);
   // What has come so far is admitted as it was wanted when it came.
-  if (Result<void> kept = dispatcher_->keep_only(executables); !kept) return kept;
-  if (Result<void> watched = watch_timers(); !watched) return watched;
+  TAKT_TRY(dispatcher_->keep_only(executables));
+  TAKT_TRY(watch_timers());
   take_in_arrivals();
-  if (Result<void> adopted = dispatcher_->adopt(executables, std::move(policy), callbacks, groups);
-      !adopted) {
-    return adopted;
-  }
-  if (Result<void> watched = watch_timers(); !watched) return watched;
+  TAKT_TRY(dispatcher_->adopt(executables, std::move(policy), callbacks, groups));
+  TAKT_TRY(watch_timers());
   arrivals_->wake_one();
   await_removed(decision);
   return {};
@@ -144,7 +141,7 @@ Result<void> EventsExecutor::watch_timers() {
   std::vector<TimerReleaser::Watched> timers = dispatcher_->timers();
   if (!releaser_) {
     if (timers.empty()) return {};
-    if (Result<void> started = start_releaser(); !started) return started;
+    TAKT_TRY(start_releaser());
   }
   return releaser_->watch(std::move(timers));
 }

@@ -11,10 +11,8 @@ Result<void> ServiceBase::init(const rosidl_service_type_support_t* type, const 
                                std::size_t depth, const void* callback) {
   rcl_service_options_t options = rcl_service_get_default_options();
   options.qos.depth = depth;
-  const Result<void> result =
-      check(rcl_service_init(&service_, node_->handle(), type, name.c_str(), &options),
-            fmt::format("offer service {}", name));
-  if (!result) return result;
+  TAKT_TRY(check(rcl_service_init(&service_, node_->handle(), type, name.c_str(), &options),
+                 fmt::format("offer service {}", name)));
   TRACETOOLS_TRACEPOINT(rclcpp_service_callback_added, &service_, callback);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "takt/base/try.hpp"
 #include "takt/linux/affinity.hpp"
 #include "takt/linux/middleware_threads.hpp"
 
@@ -36,8 +37,7 @@ linux_os::ThreadScheduling above(int priority) {
 
 Result<void> apply(const ThreadSettings& settings) {
   if (!settings.processors.empty()) {
-    if (Result<void> pinned = linux_os::set_affinity(0, settings.processors); !pinned)
-      return pinned;
+    TAKT_TRY(linux_os::set_affinity(0, settings.processors));
   }
   if (!settings.scheduling) return {};
   return linux_os::set_scheduling(0, *settings.scheduling);

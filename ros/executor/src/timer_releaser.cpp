@@ -57,7 +57,7 @@ Result<void> TimerReleaser::watch(std::vector<Watched> timers) {
     changed_timers_.reserve(timers_.size());
   }
   for (std::size_t place = 0; place < timers_.size(); ++place) {
-    if (Result<void> listens = listen(timers_[place], place); !listens) return listens;
+    TAKT_TRY(listen(timers_[place], place));
   }
   for (auto& known : known_) tell(known.second);
   return {};
@@ -177,7 +177,7 @@ Result<void> TimerReleaser::look_at_changed() {
 
 Result<void> TimerReleaser::look_at_all() {
   for (std::size_t place = 0; place < timers_.size(); ++place) {
-    if (Result<void> looked = look_at(LocalIndex(place), Instant::min()); !looked) return looked;
+    TAKT_TRY(look_at(LocalIndex(place), Instant::min()));
   }
   return {};
 }

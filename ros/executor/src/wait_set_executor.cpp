@@ -83,16 +83,14 @@ Result<void> WaitSetExecutor::run_until_cancelled() {
   while (!cancelled_) {
     Result<std::optional<scheduling::Job>> next = get_next_ready();
     if (next && !*next) {
-      if (Result<void> waited = wait_for_work(); !waited) return waited;
+      TAKT_TRY(wait_for_work());
       if (cancelled_) break;
       next = get_next_ready();
     }
     if (!next) return tl::unexpected(next.error());
     if (*next) {
       const scheduling::Job& job = **next;
-      if (Result<void> executed = entities_[job.callback.value()]->execute(); !executed) {
-        return executed;
-      }
+      TAKT_TRY(entities_[job.callback.value()]->execute());
       dispatch_.completed(job);
     }
   }

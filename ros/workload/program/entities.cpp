@@ -410,15 +410,14 @@ Result<void> Entities::start_timers() {
   const bool by_table = std::ranges::any_of(
       model_.executors, [](const model::Executor& executor) { return executor.table.has_value(); });
   for (Timer* timer : timers_) {
-    const Result<void> started = by_table ? timer->start_on_grid() : timer->start();
-    if (!started) return started;
+    TAKT_TRY(by_table ? timer->start_on_grid() : timer->start());
   }
   return {};
 }
 
 Result<void> Entities::stop_timers() {
   for (Timer* timer : timers_) {
-    if (const Result<void> stopped = timer->stop(); !stopped) return stopped;
+    TAKT_TRY(timer->stop());
   }
   return {};
 }

@@ -158,7 +158,7 @@ Result<void> obey(Commands& commands, Process& process, const MessageLog& messag
   constexpr int poll_milliseconds = 20;
   bool connected = false;
   while (true) {
-    if (Result<void> failure = process.failure(); !failure) return failure;
+    TAKT_TRY(process.failure());
     if (!connected) {
       connected = TAKT_TRY(process.is_connected());
       if (connected) say({{"event", "connected"}});
@@ -173,7 +173,7 @@ Result<void> obey(Commands& commands, Process& process, const MessageLog& messag
       const auto scaled = TAKT_TRY(scale(process, std::string_view(command).substr(6)));
       say({{"event", "scaled"}, {"known", scaled}});
     } else if (command == "stop") {
-      if (Result<void> stopped = process.stop(); !stopped) return stopped;
+      TAKT_TRY(process.stop());
       say({{"event", "stopped"}});
     } else if (command == "log") {
       say({{"event", "log"}, {"entries", message_log.to_json()}});
@@ -232,7 +232,7 @@ Result<void> main(std::vector<std::string> arguments) {
   if (!plan_only && !(arguments.size() == 3 && arguments[0] == "run")) return error("{}", usage);
   auto model = TAKT_TRY(read_model(arguments.back()));
   if (!kind.empty()) {
-    if (Result<void> replaced = replace_executors(model, kind); !replaced) return replaced;
+    TAKT_TRY(replace_executors(model, kind));
   }
   const auto with_source = [&](const Error& failure) {
     return error("{}: {}", arguments.back(), failure.message);

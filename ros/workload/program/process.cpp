@@ -104,12 +104,10 @@ class Process::Implementation {
   Result<void> create(const WorkloadProcess& process) {
     const Raised while_threads_start(priority_ ? std::optional(*priority_ + middleware_above)
                                                : std::nullopt);
-    if (Result<void> started = entities_.init(); !started) return started;
+    TAKT_TRY(entities_.init());
     for (const WorkloadExecutor& planned : process.executors) {
       const bool source = has(model_[planned.executor].kind, model::ExecutorTrait::outside_ros);
-      if (Result<void> made = source ? make_event_source(planned) : make_executor(planned); !made) {
-        return made;
-      }
+      TAKT_TRY(source ? make_event_source(planned) : make_executor(planned));
     }
     executor::announce_all_links(entities_.links());
     // Entities that activate others from outside come last: they are no part of the model.

@@ -295,9 +295,7 @@ Result<void> Recorder::attach_to_middleware(std::uint64_t events, bool running) 
       }
       return {};
     };
-    if (auto attached = for_each_library(middleware.library, running, watch); !attached) {
-      return attached;
-    }
+    TAKT_TRY(for_each_library(middleware.library, running, watch));
     count_users(middleware.library, unwatched);
   }
   return {};
