@@ -20,6 +20,8 @@ MESSAGES = 120
 """They go on for longer than a program starts up: links are inferred from what follows that."""
 FEW_MESSAGES = 40
 """They are over when a program has started up, for a second."""
+FEWEST = 8
+"""Messages that must have come through each way; a busy machine has nodes replace many of them."""
 
 SOURCES = ("camera", "lidar")
 OTHERS = ("detector", "tracker", "fusion", "planner", "asker", "checker", "actuator", "monitor")
@@ -70,7 +72,7 @@ def flows(trace: Path, *options: str) -> list[dict[str, Any]]:
     return found
 
 
-def check(trace: Path, output: str, messages: int = MESSAGES) -> None:
+def check(trace: Path, output: str) -> None:
     sent, handled = logs(output)
     zero = first_event(trace)
     found: dict[tuple[str, Way], list[dict[str, Any]]] = defaultdict(list)
@@ -81,7 +83,7 @@ def check(trace: Path, output: str, messages: int = MESSAGES) -> None:
     assert set(found) == set(expected) == {(node, way) for node in SINKS for way in SINKS[node]}
     for key, instances in found.items():
         told = sorted(expected[key])
-        assert len(instances) == len(told) > messages // 4, key
+        assert len(instances) == len(told) >= FEWEST, key
         source = sent[key[1][0]]
         # The same message of the source, and the same run of the sink.
         instances.sort(key=lambda instance: (instance["begin"], instance["times"][-1]))
@@ -124,7 +126,7 @@ def test_flows_are_those_of_the_nodes_logs(
 def test_flows_within_start_up_are_found(tmp_path: Path, program: str) -> None:
     command = [program, "single", "exclusive", "middleware", str(FEW_MESSAGES), *SOURCES, *OTHERS]
     run = Run.of(tmp_path / "trace", command, backend="ring")
-    check(run.trace, run.output, FEW_MESSAGES)
+    check(run.trace, run.output)
 
 
 @pytest.mark.parametrize("executor", ["single", "multi", "events"])
