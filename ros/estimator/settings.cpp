@@ -49,7 +49,7 @@ Result<Settings> parse_settings(const std::vector<std::string>& arguments) {
           .runtime = Duration{budget}, .deadline = Duration{period}, .period = Duration{period}};
     } else if (argument == "--priority" && left >= 1) {
       const auto priority = TAKT_TRY(number(arguments[++i], 1, 99));
-      settings.scheduling = linux_os::FifoScheduling{.priority = static_cast<int> priority};
+      settings.scheduling = linux_os::FifoScheduling{.priority = static_cast<int>(priority)};
     } else if (!argument.starts_with("--") && settings.document.empty()) {
       settings.document = argument;
     } else {
