@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from recording import needs_privileges, takt
+from recording import info, needs_privileges, takt
 from running_robots import (
     PROGRAMS_OF,
     RCLCPP,
@@ -22,7 +22,6 @@ from running_robots import (
     await_chains,
     end,
     folder_of_all,
-    info,
     names,
     recorder,
     runs,

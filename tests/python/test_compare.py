@@ -326,7 +326,8 @@ def test_the_order_of_runs_is_nothing() -> None:
     random = numpy.random.default_rng(18)
     sides = runs(10, random), runs(10, random, grown={("/motor", "running"): 1.3})
     document = comparison.compare(*sides)
-    assert comparison.compare(*(side[::-1] for side in sides)) == document
+    before, after = (side[::-1] for side in sides)
+    assert comparison.compare(before, after) == document
 
 
 @pytest.mark.parametrize("sides", [(4, 10), (10, 4), (1, 1)])

@@ -206,7 +206,7 @@ def _add_by_dask(client: Any, job: Job, paths: Iterable[str]) -> Iterator[Outcom
             else:
                 yield Outcome(path, "failed", _words(error))
             give()
-    except (*_gone(distributed), OSError) as error:
+    except _gone(distributed) as error:
         raise UserError(
             "the scheduler of Dask went away; repeat the command when it is back, which goes on "
             "with what is missing"
@@ -214,8 +214,9 @@ def _add_by_dask(client: Any, job: Job, paths: Iterable[str]) -> Iterator[Outcom
 
 
 def _gone(distributed: Any) -> tuple[type[Exception], ...]:
-    """What Dask raises when a scheduler is not there any more, beside what systems raise."""
+    """What is raised when a scheduler of Dask is not there any more."""
     return (
+        OSError,
         distributed.CancelledError,
         distributed.TimeoutError,
         distributed.client.ClosedClientError,
