@@ -78,8 +78,8 @@ class Recorder : public Backend {
 
   /// A function whose calls are recorded as rcl:call.
   struct Called {
-    tracepoints::RclFunction function;
-    const char* symbol;
+    tracepoints::RclFunction function{};
+    const char* symbol = nullptr;
     const char* older_symbol = "";  // of versions that do not have the other
   };
 
