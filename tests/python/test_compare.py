@@ -170,11 +170,11 @@ def test_one_large_growth_is_found_with_five_runs_among_many_figures() -> None:
 def test_slow_runs_that_are_few_are_shown() -> None:
     random = numpy.random.default_rng(7)
     slow = {("/motor", "running"): 3.0}
-    sides = runs(10, random), [*runs(6, random), *runs(4, random, grown=slow)]
+    sides = runs(12, random), [*runs(7, random), *runs(5, random, grown=slow)]
     document = comparison.compare(*sides)
     (change,) = [c for c in document["changes"] if (c["id"], c["quantity"]) == ("/motor", "p50")]
-    assert (change["verdict"], change["slow_runs"]) == ("worse", 4)
-    assert "callback /motor, p50: far above all of the baseline in 4 of 10 runs" in (
+    assert (change["verdict"], change["slow_runs"]) == ("worse", 5)
+    assert "callback /motor, p50: far above all of the baseline in 5 of 12 runs" in (
         page.remarks(document)
     )
     # Two slow runs of ten may as well be chance: they are shown, and are no regression.

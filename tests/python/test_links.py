@@ -173,14 +173,14 @@ def test_a_polling_planner_of_rclcpp_uses_what_its_timer_took() -> None:
     )
 
 
-def test_what_a_thread_stores_for_a_timer_is_the_newest_message_or_the_one_before() -> None:
+def test_what_a_thread_stores_for_a_timer_is_the_newest_message_or_an_older_one() -> None:
     expected = sorted(line[0] for line in truth("stores-thread"))
     found = document("flow", "stores-thread", "--from", "/x", "--to", "/sink")
     (flow,) = found["flows"]
     assert 200 <= flow["count"] <= len(expected)
     assert flow["uncertain"] == flow["count"]
-    middle = expected[len(expected) // 2]
-    assert flow["p50"] - CLOCK_READING < middle < flow["at_most"]["p50"] + CLOCK_READING
+    assert flow["p50"] - CLOCK_READING < expected[len(expected) // 2]
+    assert flow["at_most"] is None  # what came before the first message that is known is not
     warnings = document("model", "stores-thread")["provenance"]["warnings"]
     assert any("messages of /x that something else of its node took itself" in w for w in warnings)
 
