@@ -46,9 +46,11 @@ def say(message: str) -> None:
 
 
 def print_json(document: dict[str, Any] | str) -> None:
-    """The one JSON document of a command called with --json; a string is taken as JSON already."""
+    """The one JSON document of a command called with --json; a string is taken as JSON already. Who
+    reads it need not wait until the command ends.
+    """
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
-    sys.stdout.write(printable_json(text.rstrip("\n")) + "\n")
+    print(printable_json(text.rstrip("\n")), flush=True)
 
 
 @contextmanager

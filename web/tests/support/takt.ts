@@ -32,7 +32,10 @@ export class Served {
   ) {}
 
   static async start(...args: string[]): Promise<Served> {
-    const process = spawn(`${ROOT}takt`, ['serve', ...args, '--json'], { stdio: 'pipe' });
+    // It is to write in time also where the environment does not have Python do so.
+    const env = { ...globalThis.process.env };
+    delete env['PYTHONUNBUFFERED'];
+    const process = spawn(`${ROOT}takt`, ['serve', ...args, '--json'], { stdio: 'pipe', env });
     const messages: string[] = [];
     process.stderr.on('data', (text: Buffer) => messages.push(text.toString()));
     let text = '';
