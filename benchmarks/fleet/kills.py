@@ -92,7 +92,7 @@ class Cluster:
 
 
 def record(folder: Path, number: int) -> None:
-    """Makes simulated recordings of two cluster."""
+    """Simulates runs of two robots, three versions each, and keeps their recordings."""
     for each in range(number):
         labels = [f"robot=r{each % 2}", f"version=1.{each * 3 // number}"]
         command = [*PYTHON, "takt", "simulate", str(MODEL), "--seed", str(each), "--duration", "5"]
@@ -101,7 +101,9 @@ def record(folder: Path, number: int) -> None:
 
 
 def content(store: Path) -> dict[str, bytes]:
-    """What has to be the same. Hidden files are those that a killed process was writing."""
+    """The files that every store of these recordings has, by path. A process that is killed leaves
+    what it was writing as hidden files, which do not count.
+    """
     return {
         str(path.relative_to(store)): path.read_bytes()
         for folder in CHECKED

@@ -32,22 +32,24 @@ Json = dict[str, Any]
 
 MILLISECOND = 1_000_000
 SPREAD = 0.1
-"""Of each callback's time over the runs."""
+"""How much the time of a callback varies from run to run (the deviation of its logarithm)."""
 SHORTEST = 0.8
-"""Of an instance, as a share of the callback's time in this run."""
+"""The least time of an instance, as a share of what the callback takes in this run."""
 PERIODS = (20, 25, 40, 50)
 DURATION = 2_500 * MILLISECOND
-"""Of a run. 100 instances, from which on there is a 99th percentile, if the period is short."""
+"""How long a run is, in nanoseconds: callbacks with short periods run a hundred times, which a 99th
+percentile needs.
+"""
 EXECUTORS, CHAINS = 3, 3
 LOAD = (0.15, 0.35)
-"""Of an executor."""
+"""How busy an executor is, at least and at most."""
 LOADED = 1.3
 """How much longer all callbacks take in a run under load."""
 SIBLING_SHARE = 0.25
 """The time of the sibling, which is what another order costs, of that of the chain's callbacks."""
 VICTIM, SIBLING, BLOCKER = "victim", "sibling", "blocker"
 EQUAL_RUNS = 10
-"""A side, of comparisons of equal versions."""
+"""How many runs each side of a comparison of equal versions has."""
 
 
 def robot(choice: Random) -> Json:
@@ -183,7 +185,7 @@ class Plan(NamedTuple):
     change: Change
     size: float
     runs: int
-    """A side."""
+    """How many each side of a comparison has."""
     one_of: int = 1
     """One run of so many has it."""
     under_load: bool = False

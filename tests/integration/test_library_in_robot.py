@@ -126,30 +126,23 @@ def test_a_program_that_locks_its_memory_pays_for_no_log_that_is_empty() -> None
     assert 0 < int(done.stdout) < 4096  # kilobytes: 2 MiB of ring, and a piece of the log
 
 
+def recorder_of(trace: Path, *command: str) -> Child[str]:
+    """A recorder by the ring, whose command is talked to through it."""
+    return Child(
+        [*TAKT, "record", "--json", "--backend", "ring", "-o", str(trace), "--", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 @contextmanager
 def stopped_recorder(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, str]]]:
     """A recorder of a shell, stopped, and the environment of the shell's programs."""
     said = tmp_path / "environment"
     wait = f"env -0 > {said}.new; mv {said}.new {said}; read line"
-    with Child(
-        [
-            *TAKT,
-            "record",
-            "--json",
-            "--backend",
-            "ring",
-            "-o",
-            str(tmp_path / "trace"),
-            "--",
-            "sh",
-            "-c",
-            wait,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as recorder:
+    with recorder_of(tmp_path / "trace", "sh", "-c", wait) as recorder:
         until(lambda: said.exists() or recorder.poll() is not None)
         entries = said.read_bytes().decode().split("\0")
         stop(recorder.pid)
@@ -205,25 +198,7 @@ def test_a_forked_child_waits_for_no_recorder(tmp_path: Path) -> None:
         "os.waitpid(child, 0)\n"
     )
     trace = tmp_path / "trace"
-    with Child(
-        [
-            *TAKT,
-            "record",
-            "--json",
-            "--backend",
-            "ring",
-            "-o",
-            str(trace),
-            "--",
-            sys.executable,
-            "-c",
-            program,
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as recorder:
+    with recorder_of(trace, sys.executable, "-c", program) as recorder:
         assert recorder.stdin
         assert recorder.stderr
         while recorder.stderr.readline() != "ready\n":
