@@ -624,6 +624,35 @@ def test_a_nested_spin_waits_for_what_runs_on_its_own_thread(node: Node) -> None
     assert order == ["inner ends", "outer goes on"]
 
 
+@pytest.mark.timeout(60)
+def test_spin_once_does_not_count_an_expiry_of_a_timer_that_was_cancelled(node: Node) -> None:
+    """Such expiries wait if the timer's callback took longer than its period."""
+    group = ReentrantCallbackGroup()
+    order: list[str] = []
+    ended = threading.Event()
+
+    def outer() -> None:
+        time.sleep(0.1)
+        first.cancel()
+        inner.reset()
+        executor.spin_once()
+        order.append("outer goes on")
+        ended.set()
+
+    def work() -> None:
+        inner.cancel()
+        order.append("inner")
+
+    inner = node.create_timer(0.01, work, callback_group=group)
+    inner.cancel()
+    first = node.create_timer(0.01, outer, callback_group=group)
+    executor = EventsExecutor()
+    executor.add_node(node)
+    with Spinning(executor):
+        assert ended.wait(LONG)
+    assert order == ["inner", "outer goes on"]
+
+
 def test_what_a_callback_raises_comes_out_of_the_spinning_that_ran_it(node: Node) -> None:
     caught: list[str] = []
     group = ReentrantCallbackGroup()

@@ -296,11 +296,11 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
             if not group.beginning_execution(entity):
                 self._defer(group, entry, which, again)
                 return None
-        self.note_run()
         call = coroutine = None
         try:
             call = entry.take(self, which)
             if call is not None:
+                self.note_run()
                 coroutine = call()
                 try:
                     coroutine.send(None)
