@@ -138,9 +138,7 @@ std::string reason(pid_t process, const RosProgram& program, bool was_started) {
   return ", because it was started with an environment of its own";
 }
 
-}  // namespace
-
-RosProgram look_into(pid_t process, Tracer tracer) {
+RosProgram seen_once(pid_t process, Tracer tracer) {
   RosProgram program;
   const std::string all = read_kernel_file(fmt::format("/proc/{}/maps", process));
   std::istringstream maps(all);
@@ -170,6 +168,14 @@ RosProgram look_into(pid_t process, Tracer tracer) {
   program.is_recorded = !tracetools.empty() && (tracer == Tracer::ebpf || is_takts(tracetools) ||
                                                 (tracer == Tracer::lttng && has_lttng));
   return program;
+}
+
+}  // namespace
+
+RosProgram look_into(pid_t process, Tracer tracer) {
+  const RosProgram program = seen_once(process, tracer);
+  // Of a process that ends meanwhile the kernel tells the first of its mappings alone.
+  return program.uses_ros && !program.is_recorded ? seen_once(process, tracer) : program;
 }
 
 std::string why_unrecorded(pid_t process, const RosProgram& program, Tracer tracer,
