@@ -50,7 +50,7 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 	run "C++ tests" ctest --preset release --progress -j "$$(nproc)"; \
 	run "Viewer tests" npm --silent --prefix web test; \
 	log=$$(mktemp); \
-	nice -n 10 python -m pytest -n auto --dist worksteal --durations 15 tests/python >"$$log" 2>&1 & \
+	nice -n 10 python -m pytest -n auto --dist worksteal --max-worker-restart 0 --durations 15 tests/python >"$$log" 2>&1 & \
 	trap "kill $$! 2>/dev/null || true; rm -f '$$log'" EXIT; \
 	run "Integration tests on ROS 2 and LTTng, beside the Python tests" tests/integration/run.sh; \
 	run "Python tests" wait $$!; \

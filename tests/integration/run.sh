@@ -14,8 +14,8 @@ if ! reason=$(./isolated_python.sh -c "$sees" "$PWD" "$scratch" 2>&1); then
   exec python -m pytest . --basetemp "$scratch/all"
 fi
 failed=0
-# A test that swallows the exception of its timeout, or waits in C++ for ever, ends its worker and
-# says where it was; what failed until then is reported.
+# A test that swallows the exception of its timeout, or waits in C++ or when it cleans up for ever,
+# ends its worker and says where it was; what failed until then is reported.
 python -m pytest . -m "not alone" --basetemp "$scratch/together" \
   -o faulthandler_timeout=400 -o faulthandler_exit_on_timeout=true --max-worker-restart 0 \
   --dist loadfile --tx "$workers*popen//python=$PWD/isolated_python.sh" || failed=1

@@ -103,10 +103,12 @@ def test_none_is_started_while_another_is_ending(tmp_path: Path) -> None:
 
 def test_who_ends_it_after_a_kill_keeps_others_from_using_it_meanwhile(tmp_path: Path) -> None:
     """It is stopped between the last look at its sessions and its end, and does not end yet."""
+    # A signal to end it that came before it has really stopped would not wait.
     stops = tmp_path / "lttng"
     stops.write_text(
         f'#!/bin/sh\n{shutil.which("lttng")} "$@"; status=$?\n'
-        f"case $* in *xml*list) kill -STOP $(cat {NUMBER});; esac; exit $status\n"
+        f"case $* in *xml*list) number=$(cat {NUMBER}); kill -STOP $number\n"
+        'until grep -q "^State:.T" /proc/$number/status; do sleep 0.01; done;; esac; exit $status\n'
     )
     stops.chmod(0o700)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
@@ -116,9 +118,9 @@ def test_who_ends_it_after_a_kill_keeps_others_from_using_it_meanwhile(tmp_path:
         until(lambda: (tmp_path / "t.partial").exists())
         number = int(NUMBER.read_text())
         recorder.kill()
-    until(lambda: has_pending(number, signal.SIGTERM))
-    time.sleep(0.5)  # for who does not wait for its end
     try:
+        until(lambda: has_pending(number, signal.SIGTERM))
+        time.sleep(0.5)  # for who does not wait for its end
         with NUMBER.open() as use, pytest.raises(BlockingIOError):
             fcntl.flock(use, fcntl.LOCK_SH | fcntl.LOCK_NB)
     finally:
