@@ -53,6 +53,7 @@ def _connection(store: Store, selection: Selection) -> Iterator[Any]:
     duckdb = libraries.optional("duckdb", "fleet")
     entries = store.entries(selection)
     with duckdb.connect() as connection:
+        connection.execute("set enable_progress_bar = false")  # it would stand in the answer
         if not store.is_local:
             connection.register_filesystem(store.filesystem)
         for name, columns in tables.columns().items():
