@@ -122,7 +122,10 @@ void Arrivals::sleep(Worker& worker, std::optional<TimePoint> until, bool exactl
   {
     // Also after a signal: the thread sanitizer does not know that sem_clockwait() orders memory.
     const std::scoped_lock lock(mutex_);
-    if (!is_signalled) is_found = std::erase(idle_, &worker) == 0;
+    if (!is_signalled) {
+      is_found = std::erase(idle_, &worker) == 0;
+      is_wanted_ |= is_found;
+    }
   }
   if (!is_found) {
     if (exactly) linux_os::poll_until(end, [this] { return is_unseen_.load(); });
@@ -137,6 +140,7 @@ Worker* Arrivals::take_idle() {
   if (idle_.empty()) return nullptr;
   Worker* worker = idle_.back();
   idle_.pop_back();
+  is_wanted_ = false;
   return worker;
 }
 
@@ -145,7 +149,7 @@ void Arrivals::hand_back(Worker& worker) {
   {
     const std::scoped_lock lock(mutex_);
     if (!worker.has_job) {
-      if (came_.empty() && !cancelled_) {
+      if (came_.empty() && !is_wanted_) {
         idle_.push_back(&worker);
         return;
       }
@@ -171,6 +175,7 @@ void Arrivals::cancel() {
 
 /// With the lock held.
 void Arrivals::wake_all() {
+  is_wanted_ = true;
   for (const Worker* worker : idle_) wakes_[worker->number].signal();
   idle_.clear();
 }

@@ -66,9 +66,10 @@ class Arrivals {
   /// `exactly` then, for which it polls at last.
   void sleep(Worker& worker, std::optional<TimePoint> until, bool exactly);
 
-  /// An idle worker, which must be handed back; null: there is none.
+  /// An idle worker, which must be handed back before another one is taken; null: there is none.
   [[nodiscard]] Worker* take_idle();
-  /// Runs its job; without one it becomes idle again, or looks at what has come.
+  /// Runs its job; without one it becomes idle again, or looks at what has come and whether it need
+  /// wait, if it was to wake meanwhile.
   void hand_back(Worker& worker);
 
   /// Wakes all workers, who look for jobs, and may give up waiting.
@@ -100,6 +101,8 @@ class Arrivals {
   std::vector<bool> is_ignored_;
   /// An idle worker has been told to look for jobs and has not done so yet.
   bool is_waking_ = false;
+  /// Since a worker was last taken, all were woken, or the time came for one that was not idle.
+  bool is_wanted_ = false;
 
   /// Something came, or is_waking_. Like the next one written under the lock, read without it by
   /// who will take the lock before anything depends on it.
