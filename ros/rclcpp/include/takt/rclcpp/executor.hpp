@@ -78,6 +78,8 @@ class Executor : public ::rclcpp::Executor {
   void spin_some(std::chrono::nanoseconds max_duration = {}) override;
   /// What waits, also what comes meanwhile; within `max_duration` if that is above 0.
   void spin_all(std::chrono::nanoseconds max_duration) override;
+  /// Ends the spinning that has begun, and none that begins later, as with rclcpp's executors: who
+  /// makes a thread that spins waits for is_spinning() before.
   void cancel() override;
 
   void add_node(::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr node,
