@@ -390,11 +390,24 @@ void Interpreter::begin_taken(ThreadIndex thread, TopicIndex topic) {
   }
 }
 
+std::optional<Instant> Interpreter::left_at(const Received& received, InstanceId reader) {
+  Queue& queue = grow_to(queues_, *received.subscription);
+  if (received.after_empty || database_.objects_[*received.subscription].queue_depth == 1) {
+    queue.left_at.reset();
+  } else if (queue.reader != reader) {
+    queue.left_at = queue.taken;
+  }
+  queue.reader = reader;
+  queue.taken = received.time;
+  return queue.left_at;
+}
+
 void Interpreter::tell_read(const Received& received, ThreadIndex thread, InstanceId reader,
                             ObservedCallbackIndex reader_callback) {
   tell(&Observer::on_read,
        Read{callbacks_.next_id(), database_.objects_[*received.subscription].callback, thread,
-            received.time, received.source, reader, reader_callback, received.by_memory});
+            received.time, received.source, reader, reader_callback, received.by_memory,
+            left_at(received, reader)});
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) {
@@ -636,6 +649,8 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwTake& message) 
     if (received != nullptr && !object_tracker_.announces_callback(*received->subscription)) {
       choose(at, database_.objects_[*received->subscription].callback, true);
     }
+  } else {
+    takes_.found_empty(at.process, message.rmw_subscription_handle);
   }
 }
 

@@ -91,6 +91,7 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
     }
     return nullptr;
   }
+  received.after_empty = std::exchange(grow_to(found_empty_, *received.subscription), char{0}) != 0;
   const MessageIndex::Key key{objects_.objects()[*received.subscription].topic, source_timestamp,
                               0};
   const auto [found, source] = judge(key, find_message(key));
@@ -99,6 +100,12 @@ const Received* TakeTracker::rmw_take(ThreadIndex thread, Instant time, ProcessI
     received.unmatched = await(time, key);
   }
   return receive(thread, received);
+}
+
+void TakeTracker::found_empty(ProcessIndex process, std::uint64_t rmw_subscription) {
+  if (const auto subscription = objects_.rmw_subscription(process, rmw_subscription)) {
+    grow_to(found_empty_, *subscription) = 1;
+  }
 }
 
 const Received* TakeTracker::receive_call(ThreadIndex thread, Received received,

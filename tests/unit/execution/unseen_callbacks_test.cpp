@@ -59,6 +59,46 @@ TEST_F(Polling, WhatATimerTakesBelongsToItsInstance) {
   EXPECT_EQ(database.anomalies().takes_without_callback, 0u);
 }
 
+TEST_F(Polling, WhatARunDidNotTakeIsLeftUntilTheQueueIsEmpty) {
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(50));
+  const auto poll = [&](const std::vector<std::int64_t>& stamps, bool finds_no_more) {
+    scenario.now += 50'000;
+    scenario.start(program, timer);
+    for (const std::int64_t stamp : stamps) {
+      scenario.now += 10;
+      scenario.take(program, objects, stamp);
+    }
+    if (finds_no_more) scenario.take(program, objects, 0, false);
+    scenario.end(program, timer);
+  };
+  for (const std::int64_t stamp : {1, 2, 3, 4, 5}) scenario.publish(source, to_objects, stamp);
+  poll({1}, false);
+  poll({2, 3}, false);
+  poll({4}, true);
+  poll({5}, false);
+  run();
+  ASSERT_THAT(read(), SizeIs(5));
+  EXPECT_EQ(seen.reads[0].left_at, std::nullopt);
+  EXPECT_EQ(seen.reads[1].left_at, seen.reads[0].time);
+  EXPECT_EQ(seen.reads[2].left_at, seen.reads[0].time);
+  EXPECT_EQ(seen.reads[3].left_at, seen.reads[2].time);
+  EXPECT_EQ(seen.reads[4].left_at, std::nullopt);
+}
+
+TEST_F(Polling, NothingIsLeftInAQueueOfOne) {
+  const auto newest = scenario.subscription(program, node, "/objects", "Node::on_message()", 1);
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(50));
+  for (const std::int64_t stamp : {1, 2}) scenario.publish(source, to_objects, stamp);
+  for (const std::int64_t stamp : {1, 2}) {
+    scenario.start(program, timer);
+    scenario.take(program, newest, stamp);
+    scenario.end(program, timer);
+  }
+  run();
+  ASSERT_THAT(read(), SizeIs(2));
+  EXPECT_EQ(seen.reads[1].left_at, std::nullopt);
+}
+
 /// A callback that spins runs others, whose messages are theirs.
 TEST_F(Polling, WhatACallbackHandlesWithinAnotherIsNotTheOthers) {
   const auto timer = scenario.timer(program, node, std::chrono::milliseconds(50));

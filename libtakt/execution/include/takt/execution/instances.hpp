@@ -223,6 +223,9 @@ struct Read {
   ObservedCallbackIndex reader_callback;
   /// It came through shared memory.
   bool by_memory = false;
+  /// The last take of the reader before this one's, unless the queue is known to have been empty
+  /// since then. If the message had come by that time, it was left in the queue.
+  std::optional<Instant> left_at{};
 };
 
 /// A message as Fast DDS knows it: its writer and its source timestamp (message-flow 1.5a).

@@ -143,6 +143,8 @@ class Interpreter {
   /// Before a thread publishes on a topic: if it serves no executor and took messages, the run
   /// begins that used them.
   void begin_taken(ThreadIndex thread, TopicIndex topic);
+  /// When the message may have been left in its queue by what took from it before (Read::left_at).
+  std::optional<Instant> left_at(const Received& received, InstanceId reader);
   void tell_read(const Received& received, ThreadIndex thread, InstanceId reader,
                  ObservedCallbackIndex reader_callback);
   void ended(const CallbackInstance& instance);
@@ -202,6 +204,15 @@ class Interpreter {
     [[nodiscard]] bool only_stores() const;
   };
   std::vector<Taking> taking_;  // by thread
+  /// The queue of a subscription whose messages the program takes itself.
+  struct Queue {
+    /// What took from it last, and when.
+    InstanceId reader = InstanceId::none;
+    std::optional<Instant> taken;
+    /// The last take before that reader's, unless the queue was empty since.
+    std::optional<Instant> left_at;
+  };
+  std::vector<Queue> queues_;  // by subscription
   /// By waitable: the triggers whose instances have not started yet, oldest first.
   std::vector<std::deque<PublicationId>> triggers_;
   /// By callback of a timer: the expiries whose instances have not started yet, oldest first.

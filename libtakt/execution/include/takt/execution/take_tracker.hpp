@@ -30,6 +30,8 @@ struct Received {
   bool was_chosen = false;
   /// The message came through shared memory.
   bool by_memory = false;
+  /// Since the take before, the subscription's queue was found empty.
+  bool after_empty = false;
 };
 
 /// Follows messages from where they are received to the callback that handles them, and back to
@@ -61,6 +63,8 @@ class TakeTracker {
   const Received* rmw_take(ThreadIndex thread, Instant time, ProcessIndex process,
                            std::uint64_t rmw_subscription, std::int64_t source_timestamp,
                            bool await_publication);
+  /// A take found no message.
+  void found_empty(ProcessIndex process, std::uint64_t rmw_subscription);
   /// A request or response. The sender's event follows the sending, so the take may come before it.
   const Received* rmw_take_request(ThreadIndex thread, Instant time, ProcessIndex process,
                                    std::uint64_t rmw_service, const Gid& client,
@@ -146,6 +150,8 @@ class TakeTracker {
   std::vector<Pending> pending_;
   /// By thread, the subscription whose next message comes through shared memory; 0: none.
   std::vector<std::uint64_t> by_memory_;
+  /// By subscription: its queue was found empty since the last take.
+  std::vector<char> found_empty_;
   KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
   std::size_t slots_ = 0;  // of all buffers
