@@ -3,7 +3,8 @@
 A bound holds as long as the supply of every executor is delivered, no callback runs longer,
 suspends itself longer or is activated more densely than its curves say, no executor runs ready
 callbacks in another order than the model gives it, no message travels longer than its edge says,
-and the recording itself is complete. Each function here holds one of these against a measurement.
+timers read the newest message, and the recording itself is complete. Each function here holds one
+of these against a measurement.
 """
 
 from __future__ import annotations
@@ -90,6 +91,7 @@ def examine(
         *_phases(bounds),
         *_queueing_joins(model, bounds),
         *_delays(model, bounds, measurement),
+        *_newest(model, measurement),
         *_links(model),
         *_losses(measurement),
         *_unnamed_work(model),
@@ -495,6 +497,27 @@ def _delays(model: Model, bounds: Bounds, measurement: Measurement) -> Iterator[
                 target.executor,
                 edge=(source.id, target.id) if target.id in sampling else None,
             )
+
+
+def _newest(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    """Timers that take messages themselves and did not take all that waited."""
+    callbacks = {callback.id: callback for callback in model.callbacks}
+    assumed = {(edge.source, edge.target): edge.delay for edge in reversed(model.edges)}
+    for measured in measurement.edges:
+        source, target = callbacks.get(measured.source), callbacks.get(measured.target)
+        if not measured.left or source is None or target is None:
+            continue
+        delay = assumed.get((measured.source, measured.target), 0)
+        after = f" {duration(delay)} or longer after it was sent" if delay else ""
+        yield Finding(
+            Subject.DELAY,
+            Standing.VIOLATED,
+            f"{label(target)} is assumed to read the newest message of {label(source)}, but "
+            f"{measured.left} of {count(measured.takes, 'take')} left a newer one in the queue"
+            f"{after}",
+            target.executor,
+            edge=(source.id, target.id),
+        )
 
 
 def _links(model: Model) -> Iterator[Finding]:

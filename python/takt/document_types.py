@@ -653,6 +653,12 @@ class MeasuredEdge(Document):
     count: Annotated[int, Between(0, 9223372036854775807)]
     by_shared_memory: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Messages that came through shared memory (takt share)."""
+    takes: Annotated[int, Between(0, 9223372036854775807)] = 0
+    """Runs of a receiver that takes messages itself in which it took some."""
+    left: Annotated[int, Between(0, 9223372036854775807)] = 0
+    """Those of them that left a newer message in the queue, the model's delay of the edge or
+    longer after it was sent.
+    """
     delay: Statistics = Statistics()
     way: Way | None = None
 

@@ -77,6 +77,8 @@ Json edges_json(const model::Model& model, const Measurement& measurement) {
                     {"to", model[edge.to].id},
                     {"count", measured.count},
                     {"by_shared_memory", measured.by_memory},
+                    {"takes", measured.takes},
+                    {"left", measured.left},
                     {"delay", statistics::to_json(measured.delay)}});
     if (measured.transport.count() != 0) {
       list.back()["way"] = {{"count", measured.transport.count()},

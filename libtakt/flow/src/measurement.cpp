@@ -192,7 +192,8 @@ void Measurer::on_read(const Database& database, const execution::Read& read) {
   if (edge == state.edge_from.end() || !model::samples_messages(model_[reader->callback])) {
     return;
   }
-  ++measured_.edges[edge->second].count;
+  Measurement::Edge& measured = measured_.edges[edge->second];
+  ++measured.count;
   state.taken.insert(*sender);
   if (const auto last = std::ranges::find(state.samples, *sender, &Sampled::from);
       last != state.samples.end()) {
@@ -202,6 +203,13 @@ void Measurer::on_read(const Database& database, const execution::Read& read) {
   const auto of_same = std::ranges::find(reads, *sender, &Sampled::from);
   if (of_same == reads.end()) {
     reads.push_back({*sender, publication->instance});
+    ++measured.takes;
+    // A sender without a record is taken to run still. How long a link takes is not known here.
+    const model::Edge& along = model_.edges[edge->second];
+    const InstanceRecord* const sent_by = window_.find(publication->instance);
+    const bool was_left = sent_by != nullptr && !along.link && read.left_at &&
+                          std::max(publication->sent, sent_by->end) + along.delay < *read.left_at;
+    measured.left += was_left ? 1 : 0;
   } else {
     of_same->instance = publication->instance;
   }

@@ -68,7 +68,8 @@ MEANINGS = {
     ),
     Subject.DELAY: (
         "Transport",
-        "No message takes longer from publication to arrival than its edge says; none is lost.",
+        "No message takes longer from publication to arrival than its edge says, a timer reads the "
+        "newest that has arrived, and none is lost.",
     ),
     Subject.RECORDING: (
         "Completeness of the recording",

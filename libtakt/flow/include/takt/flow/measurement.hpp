@@ -79,6 +79,10 @@ struct Measurement {
     std::uint64_t count = 0;
     /// Those that came through shared memory.
     std::uint64_t by_memory = 0;
+    /// Of messages that the receiver takes itself: the runs in which it took some, and those in
+    /// which it left a newer one in the queue, which was there by the model's delay.
+    std::uint64_t takes = 0;
+    std::uint64_t left = 0;
     /// From a publication to the end of the executor's wait that its arrival ended.
     Distribution delay;
     /// If dds:write and dds:receive were recorded, they split the time of a message: from
