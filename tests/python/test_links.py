@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,74 @@ def test_a_measured_chain_goes_through_the_message_that_was_taken() -> None:
     assert chain["min"] == pytest.approx(ages[0], abs=CLOCK_READING)
     assert ages[0] - CLOCK_READING < chain["p50"] < ages[-1] + CLOCK_READING
     assert chain["max"] <= chain["bound"]
+
+
+EDGE = ("/sensor:timer-45ms", "/planner:timer-50ms")
+"""Of the recordings in which the planner's timer takes one message at each run."""
+
+
+def ends(edge: Json) -> tuple[str, str]:
+    return edge["from"], edge["to"]
+
+
+def test_a_timer_that_takes_the_oldest_message_of_a_queue_is_bounded_with_those_before_it() -> None:
+    expected = truth("polls-oldest")
+    found = document("flow", "polls-oldest", "--from", "/objects", "--to", "/sink", "--instances")
+    (flow,) = found["flows"]
+    assert len(expected) >= 200
+    assert_alike(measured(flow), [line[0] for line in expected])
+    model = document("model", "polls-oldest")
+    (edge,) = (edge for edge in model["edges"] if ends(edge) == EDGE)
+    assert edge["delay"] == 3 * 50_000_000
+    (line,) = (w for w in model["provenance"]["warnings"] if "does not read the newest" in w)
+    assert re.search(r"newest message of /objects: 2\d\d of 2\d\d takes left a newer one", line)
+    chain = chain_of_three("polls-oldest")
+    assert chain["max"] > 100_000_000
+    assert chain["max"] <= chain["bound"]
+    assert chain["refuted"] == []
+
+
+def test_that_a_timer_did_not_take_the_newest_message_is_what_a_bound_fails_for(
+    tmp_path: Path,
+) -> None:
+    model = document("model", "polls-oldest")
+    for edge in model["edges"]:
+        edge["delay"] = 0 if ends(edge) == EDGE else edge["delay"]
+    assuming = tmp_path / "newest.json"
+    assuming.write_text(json.dumps(model))
+    chain = chain_of_three("polls-oldest", str(assuming))
+    assert chain["max"] > chain["bound"]
+    assert chain["verdict"] == "violated assumption"
+    assert re.fullmatch(
+        r"/planner is assumed to read the newest message of /sensor, "
+        r"but 2\d\d of 2\d\d takes left a newer one in the queue",
+        chain["explanation"],
+    )
+    assert chain["refuted"] == [chain["explanation"]]
+    report = tmp_path / "report.html"
+    trace = str(RECORDINGS / "polls-oldest.tar.xz")
+    run_takt("report", trace, str(assuming), "-o", str(report))
+    assert f"Violated assumption: {chain['explanation']}." in report.read_text()
+
+
+@pytest.mark.parametrize("name", ["polls-timer", "polls-single"])
+def test_timers_that_empty_their_queue_or_have_one_of_one_message_read_the_newest(
+    name: str,
+) -> None:
+    model = document("model", name)
+    (edge,) = (edge for edge in model["edges"] if edge["topic"] == "/objects")
+    assert edge["delay"] == 0
+    assert not any("newest message of" in line for line in model["provenance"]["warnings"])
+    chain = chain_of_three(name)
+    assert chain["count"] >= 200
+    assert chain["refuted"] == []
+
+
+def chain_of_three(name: str, *arguments: str) -> Json:
+    """What is measured of the chain from the sensor over the planner to the sink."""
+    chains: list[Json] = document("latency", name, *arguments)["chains"]
+    (chain,) = (chain for chain in chains if len(chain["callbacks"]) == 3)
+    return chain
 
 
 def test_a_thread_that_takes_and_publishes_is_a_callback_of_its_own() -> None:

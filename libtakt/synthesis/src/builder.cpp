@@ -709,9 +709,31 @@ Duration Builder::travel(const EdgeObservation& edge, const model::Callback& fro
   return in_range(travel.longest.value_or(Duration{0}));
 }
 
+Duration Builder::waiting(const EdgeObservation& edge, const model::Callback& reader,
+                          TopicIndex topic) {
+  const EdgeObservation::Takes& takes = edge.takes;
+  if (takes.left == 0) return Duration{0};
+  const auto* const timer =
+      reader.activation ? std::get_if<model::PeriodicActivation>(&*reader.activation) : nullptr;
+  Duration longest = takes.longest;
+  std::string limit = "how many may wait there is not known, so the longest time seen counts";
+  if (timer != nullptr && takes.queue_depth > 0) {
+    const Duration others =
+        std::min(timer->period, curves::longest_time / takes.queue_depth) * (takes.queue_depth - 1);
+    longest = std::max(longest, others);
+    limit = fmt::format("the bound counts {} others before a message", takes.queue_depth - 1);
+  }
+  warnings_.push_back(
+      fmt::format("\"{}\" does not read the newest message of {}: {} of {} takes left a newer one "
+                  "in the queue; {}",
+                  reader.id, objects_[topic], takes.left, takes.runs, limit));
+  return longest;
+}
+
 void Builder::add_edges() {
   struct Together {
     LongestDelay delay;
+    Duration waiting{};
     Duration travel{};
     std::uint64_t messages = 0;
     std::uint64_t observed = 0;
@@ -739,6 +761,7 @@ void Builder::add_edges() {
                            : delay(edge, model_[sender->second], model_[receiver->second]);
     entry.delay.add(*delays.longest, delays.time);
     if (delays.second) entry.delay.add(*delays.second, delays.time);
+    entry.waiting = std::max(entry.waiting, waiting(edge, model_[receiver->second], topic));
     entry.travel =
         std::max(entry.travel, travel(edge, model_[sender->second], model_[receiver->second]));
     entry.messages = std::max(entry.messages, messages_per_instance(from, topic));
@@ -769,7 +792,7 @@ void Builder::add_edges() {
       edge.from = from;
       edge.to = to;
       if (!name.empty()) edge.topic = name;
-      edge.delay = *entry.delay.longest;
+      edge.delay = in_range(*entry.delay.longest + entry.waiting);
       if (entry.travel > edge.delay) edge.travel = entry.travel;
       if (entry.by_memory) edge.transport = model::Transport::shared_memory;
       edge.triggered_by = entry.triggers;

@@ -134,6 +134,9 @@ class Builder {
   /// The longest delay of the edge's messages is known always.
   [[nodiscard]] LongestDelay delay(const EdgeObservation& edge, const model::Callback& from,
                                    const model::Callback& to) const;
+  /// The longest time for which a message, beyond delay(), waits in a queue until the reader has
+  /// taken those before it. A warning says so.
+  Duration waiting(const EdgeObservation& edge, const model::Callback& reader, TopicIndex topic);
   /// The longest time from a publication to its arrival; 0 where none is known beyond delay().
   [[nodiscard]] Duration travel(const EdgeObservation& edge, const model::Callback& from,
                                 const model::Callback& to) const;

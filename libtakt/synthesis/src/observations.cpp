@@ -186,6 +186,18 @@ void Observations::add(const execution::Database& database, const execution::Rea
   ++edge.count;
   if (read.by_memory) edge.came_by_memory();
   edge.shortest = std::min(edge.shortest, std::max(read.time - publication->sent, Duration{0}));
+  if (std::exchange(edge.takes.newest, read.reader) == read.reader) return;
+  ++edge.takes.runs;
+  const auto subscription = database.objects()[read.callback].subscription;
+  edge.takes.queue_depth = subscription ? database.objects()[*subscription].queue_depth : 0;
+  if (!read.left_at) return;
+  // What the thread itself sends needs no time to arrive, other messages at least the shortest.
+  const Duration way = publication->thread == read.thread ? Duration{0} : edge.shortest;
+  const Instant sender_end = ends_.end_of(publication->callback, publication->instance);
+  const Duration waited = *read.left_at - way - std::max(publication->sent, sender_end);
+  if (waited <= Duration{0}) return;
+  ++edge.takes.left;
+  edge.takes.longest = std::max(edge.takes.longest, waited);
 }
 
 void Observations::add(const execution::Database& database, const CallbackInstance& instance) {

@@ -50,6 +50,59 @@ class Sampling : public testing::Test {
   }
 };
 
+/// The timer takes messages of the sensor itself; three were sent before.
+class Taking : public Sampling {
+ protected:
+  std::int64_t sent = 0;
+  std::int64_t taken = 0;
+
+  void send() { scenario.run(program, sensing, 10, std::pair(scan, ++sent)); }
+  /// Takes one message at each run, or all.
+  void take(const test::Subscription& from, bool all) {
+    send();
+    send();
+    for (int run = 0; run < 20; ++run) {
+      scenario.now += 19'000;
+      send();
+      scenario.now += 1'000;
+      scenario.start(program, controlling);
+      do {
+        scenario.take(program, from, ++taken);
+      } while (all && taken < sent);
+      if (all) scenario.take(program, from, 0, false);
+      scenario.publish(program, command, 1000 + run);
+      scenario.end(program, controlling);
+    }
+  }
+  [[nodiscard]] Duration delay() {
+    const Model model = model_of(scenario);
+    const auto edge = std::ranges::find_if(
+        model.edges, [&](const auto& each) { return model[each.to].id == "/control:timer-20ms"; });
+    return edge == model.edges.end() ? Duration::max() : edge->delay;
+  }
+};
+
+TEST_F(Taking, OneMessageAtEachRunWaitsForAllOthersThatTheQueueHolds) {
+  take(on_scan, false);
+  EXPECT_EQ(delay(), 4 * std::chrono::milliseconds(20));
+}
+
+TEST_F(Taking, OneMessageOfAQueueOfUnknownDepthWaitsAsLongAsSeen) {
+  take(scenario.subscription(program, control, "/scan", "Node::on_message()", 0), false);
+  // The third message of those that waited was not taken by two runs.
+  EXPECT_EQ(delay(), std::chrono::microseconds(1'000 + 20'000 + 10));
+}
+
+TEST_F(Taking, AllMessagesFindsTheNewest) {
+  take(on_scan, true);
+  EXPECT_EQ(delay(), Duration(0));
+}
+
+TEST_F(Taking, OneMessageOfAQueueOfOneFindsTheNewest) {
+  take(scenario.subscription(program, control, "/scan", "Node::on_message()", 1), false);
+  EXPECT_EQ(delay(), Duration(0));
+}
+
 TEST_F(Sampling, IsWhatTheProgramDeclares) {
   scenario.add(program, EventType::inputs_linked, {controlling}, {"sampled"}, {{on_scan.callback}});
   scenario.add(program, EventType::links_declared, {1});

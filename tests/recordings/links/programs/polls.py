@@ -1,9 +1,11 @@
-"""Programs that take their messages themselves: `polls.py timer|thread|several SECONDS`.
+"""Programs that take their messages themselves: `polls.py MODE SECONDS`.
 
 A sensor publishes /objects every 20 ms, a map /map every 90 ms. A planner has subscriptions that
 no executor serves:
 
 - timer: its timer of 50 ms takes what has come on /objects, and publishes if there was something;
+- oldest: its timer of 50 ms takes one message of a queue of four, and /objects come every 45 ms;
+- single: the same with a queue of one, in which a newer message takes the place of an older one;
 - thread: a thread that takes each message of /objects as soon as it has come, and publishes;
 - several: the same, which takes a message of /map at most before that, and publishes for /objects.
 
@@ -24,6 +26,8 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
 MODE, SECONDS = sys.argv[1], float(sys.argv[2])
+QUEUES = {"oldest": 4, "single": 1}
+"""Where the planner's timer takes one message at a time, how many may wait."""
 
 
 def now() -> int:
@@ -54,11 +58,15 @@ class Planner(Node):
         self.publisher = self.create_publisher(String, "/trajectory", QoSProfile(depth=50))
         self.objects, self.map = (
             self.create_subscription(
-                String, topic, lambda _: None, QoSProfile(depth=50), callback_group=apart
+                String,
+                topic,
+                lambda _: None,
+                QoSProfile(depth=QUEUES.get(MODE, 50)),
+                callback_group=apart,
             )
             for topic in ("/objects", "/map")
         )
-        if MODE == "timer":
+        if has_timer:
             self.create_timer(0.05, self.plan)
 
     @staticmethod
@@ -68,11 +76,13 @@ class Planner(Node):
         return None if taken is None else taken[0].data
 
     def plan(self) -> None:
-        newest = None
+        used = None
         while (data := self.take(self.objects)) is not None:
-            newest = data
-        if newest is not None:
-            self.publisher.publish(String(data=newest))
+            used = data
+            if MODE in QUEUES:
+                break
+        if used is not None:
+            self.publisher.publish(String(data=used))
 
     def work(self) -> None:
         while rclpy.ok():
@@ -97,10 +107,12 @@ class Sink(Node):
 
 
 rclpy.init()
+has_timer = MODE in ("timer", *QUEUES)
 planner = Planner()
-threads = [threading.Thread(target=planner.work)] if MODE != "timer" else []
+threads = [] if has_timer else [threading.Thread(target=planner.work)]
 executor = SingleThreadedExecutor()
-for node in (Source("sensor", "/objects", 0.02), Source("atlas", "/map", 0.09), Sink(), planner):
+sensor = Source("sensor", "/objects", 0.045 if MODE in QUEUES else 0.02)
+for node in (sensor, Source("atlas", "/map", 0.09), Sink(), planner):
     executor.add_node(node)
 for thread in threads:
     thread.start()

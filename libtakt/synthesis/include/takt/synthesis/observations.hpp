@@ -143,6 +143,17 @@ struct EdgeObservation : LongestDelays {
   Duration shortest = Duration::max();
   /// For responses: how many, by the callback that had sent the request.
   std::map<ObservedCallbackIndex, std::uint64_t> by_caller;
+  /// Of messages that the receiver takes itself.
+  struct Takes {
+    /// The receiver's runs that took messages, and those of them that left a newer one waiting.
+    std::uint64_t runs = 0;
+    std::uint64_t left = 0;
+    /// The longest time from when a message could be taken to a run that left it.
+    Duration longest{};
+    /// The depth of the receiver's queue; 0: unknown.
+    std::int64_t queue_depth = 0;
+    execution::InstanceId newest = execution::InstanceId::none;
+  } takes;
 
   void came_by_memory() {
     if (std::exchange(by_memory, true)) return;
