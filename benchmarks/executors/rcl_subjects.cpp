@@ -43,7 +43,7 @@ class RclSubject final : public Subject {
   [[nodiscard]] std::unique_ptr<executor::Executor> make() {
     if (!by_events_) {
       return must(executor::WaitSetExecutor::create(context_, {subscription_.get()},
-                                                    scheduling::TimerHandling::polled));
+                                                    TimerHandling::polled));
     }
     const executor::ScheduledExecutable scheduled{.executable = subscription_.get(),
                                                   .callback = scheduling::LocalIndex(0)};

@@ -22,8 +22,8 @@ namespace {
 Result<std::unique_ptr<executor::Executor>> make_executor(const Settings& settings,
                                                           EstimatorNode& node, Duration period) {
   if (!settings.rule) {
-    auto made = TAKT_TRY(executor::WaitSetExecutor::create(node.context(), node.entities(),
-                                                           scheduling::TimerHandling::polled));
+    auto made = TAKT_TRY(
+        executor::WaitSetExecutor::create(node.context(), node.entities(), TimerHandling::polled));
     return std::unique_ptr<executor::Executor>(std::move(made));
   }
   const auto executables = node.executables();

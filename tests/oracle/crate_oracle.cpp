@@ -47,7 +47,7 @@ std::vector<std::int64_t> counts(const std::vector<Duration>& durations) {
 std::string_view kind_of(const Model& model, const model::Callback& callback) {
   if (callback.kind == model::CallbackKind::event_source) return "source";
   const bool privileged = callback.kind == model::CallbackKind::timer &&
-                          model[callback.executor].timers == model::TimerHandling::privileged;
+                          model[callback.executor].timers == TimerHandling::privileged;
   return privileged ? "privileged" : "polled";
 }
 

@@ -93,7 +93,7 @@ class Comparison {
   [[nodiscard]] bool any_segment_begins_privileged(const model::Chain& chain) const {
     return std::ranges::any_of(chain.callbacks, [&](model::CallbackIndex callback) {
       return model_[callback].kind == model::CallbackKind::timer &&
-             model_[model_[callback].executor].timers == model::TimerHandling::privileged;
+             model_[model_[callback].executor].timers == TimerHandling::privileged;
     });
   }
 

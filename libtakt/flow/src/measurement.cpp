@@ -344,7 +344,7 @@ void Measurer::check_window(const CallbackInstance& instance,
     const model::ExecutorIndex index = model_[*callback].executor;
     const model::Executor& executor = model_[index];
     if (executor.kind == model::ExecutorKind::single_threaded) thread.executor = index;
-    const bool privileged = executor.timers == model::TimerHandling::privileged &&
+    const bool privileged = executor.timers == TimerHandling::privileged &&
                             model_[*callback].kind == model::CallbackKind::timer;
     if (thread.executor == index && !privileged) place = places_[callback->value()];
   }

@@ -45,7 +45,7 @@ void add_executors(Draft& draft) {
     executor.id = "e" + std::to_string(e);
     executor.kind = kinds.size() == 1 ? kinds.front() : random.pick(kinds);
     if (random.chance(shape.event_source)) executor.kind = ExecutorKind::event_source;
-    if (random.chance(shape.privileged)) executor.timers = model::TimerHandling::privileged;
+    if (random.chance(shape.privileged)) executor.timers = TimerHandling::privileged;
     if (draft.with(shape.cpu)) executor.cpu = random.between(0, 1);
     if (random.chance(shape.reservation)) {
       executor.supply = reservation(draft, executor.cpu.has_value());

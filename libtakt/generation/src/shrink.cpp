@@ -173,7 +173,7 @@ class Simplifications {
       with([&](Model& m) { m.executors[e].supply = model::DedicatedSupply{}; });
       with([&](Model& m) { m.executors[e].overhead.clear(); });
       with([&](Model& m) { m.executors[e].release_overhead = Duration{0}; });
-      with([&](Model& m) { m.executors[e].timers = model::TimerHandling::polled; });
+      with([&](Model& m) { m.executors[e].timers = TimerHandling::polled; });
       with([&](Model& m) { m.executors[e].order = model::CallbackOrder::registered; });
       with([&](Model& m) { m.executors[e].threads = 1; });
       with([&](Model& m) { m.executors[e].cpu.reset(); });

@@ -91,10 +91,7 @@ class PlanReader {
       findings_.fail("{}: must be between 0 and {}", object.path_of("cpu"), model::most_cpu);
     }
     executor.supply = read_supply(object);
-    executor.policy.timers =
-        object.kind("timers", model::TimerHandling::polled) == model::TimerHandling::privileged
-            ? scheduling::TimerHandling::privileged
-            : scheduling::TimerHandling::polled;
+    executor.policy.timers = object.kind("timers", TimerHandling::polled);
     executor.policy.own_origin = object.boolean("own_origin").value_or(false);
     local_.clear();
     read_list(object, "callbacks", true,

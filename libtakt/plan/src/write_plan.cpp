@@ -54,8 +54,7 @@ Json write(const ExecutorPlan& planned) {
                    {"cpu", or_null(planned.cpu)},
                    {"supply", to_json(planned.supply)}};
   if (policy.rule == scheduling::Rule::ready_set) {
-    document["timers"] =
-        policy.timers == scheduling::TimerHandling::privileged ? "privileged" : "polled";
+    document["timers"] = model::to_string(policy.timers);
   }
   if (policy.own_origin) document["own_origin"] = true;
   document["callbacks"] = std::move(callbacks);

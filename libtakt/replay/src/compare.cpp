@@ -27,8 +27,7 @@ model::Model as_recorded(const model::Model& model, model::ExecutorIndex index,
   for (const execution::ExecutorThread& thread : objects.executor_threads) {
     if (thread.executor != executor.id) continue;
     executor.kind = model::from_string<model::ExecutorKind>(thread.kind).value_or(executor.kind);
-    executor.timers =
-        model::from_string<model::TimerHandling>(thread.timers).value_or(executor.timers);
+    executor.timers = model::from_string<TimerHandling>(thread.timers).value_or(executor.timers);
     executor.threads = thread.threads;
   }
   executor.supply = model::DedicatedSupply{};

@@ -112,7 +112,7 @@ class Recorder::Implementation {
       const auto kind = is_source ? modelled.kind : options.executor.value_or(modelled.kind);
       Executor& executor = executors_.emplace_back();
       executor.waits_in_rcl = has(kind, model::ExecutorTrait::wait_set);
-      executor.has_privileged_timers = modelled.timers == model::TimerHandling::privileged;
+      executor.has_privileged_timers = modelled.timers == TimerHandling::privileged;
       for (const ThreadContext& context : entities_.threads[i]) {
         executor.threads.push_back({.context = context});
       }

@@ -257,8 +257,8 @@ void Builder::add_executors() {
     }
     executor.unclassifiable = why_unclassifiable(observed);
     if (observed.announced) {
-      executor.timers = model::from_string<model::TimerHandling>(observed.announced->timers)
-                            .value_or(model::TimerHandling::polled);
+      executor.timers = model::from_string<TimerHandling>(observed.announced->timers)
+                            .value_or(TimerHandling::polled);
       if (observed.announced->cpu >= 0) {
         executor.cpu = observed.announced->cpu;
       }

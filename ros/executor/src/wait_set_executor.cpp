@@ -25,7 +25,7 @@ constexpr std::int64_t forever = -1;
 
 Result<std::unique_ptr<WaitSetExecutor>> WaitSetExecutor::create(
     const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
-    scheduling::TimerHandling timers, const std::vector<WindowPlace>& places) {
+    TimerHandling timers, const std::vector<WindowPlace>& places) {
   auto interrupt = TAKT_TRY(GuardCondition::create(context));
   std::unique_ptr<WaitSetExecutor> executor(
       new WaitSetExecutor(std::move(entities), std::move(interrupt)));
@@ -38,8 +38,7 @@ WaitSetExecutor::WaitSetExecutor(std::vector<WaitSetEntity*> entities,
                                  std::unique_ptr<GuardCondition> interrupt)
     : entities_(std::move(entities)), interrupt_(std::move(interrupt)) {}
 
-void WaitSetExecutor::start_dispatch(scheduling::TimerHandling timers,
-                                     const std::vector<WindowPlace>& places) {
+void WaitSetExecutor::start_dispatch(TimerHandling timers, const std::vector<WindowPlace>& places) {
   assert(places.empty() || places.size() == entities_.size());
   scheduling::PolicyDescription description{.rule = scheduling::Rule::ready_set, .timers = timers};
   for (std::size_t i = 0; i < entities_.size(); ++i) {

@@ -82,7 +82,7 @@ ThreadSetup thread_setup(const model::Executor& executor, std::optional<int> pri
       .settings = {.scheduling = scheduling_for(executor.supply, priority)},
       .announcement = executor::Announcement{.id = executor.id,
                                              .kind = std::string(to_string(executor.kind)),
-                                             .timers = std::string(to_string(executor.timers)),
+                                             .timers = std::string(model::to_string(executor.timers)),
                                              .threads = executor.threads}};
   // The kernel gives reservations only to threads that may run on all processors of the machine.
   if (executor.cpu && !std::holds_alternative<model::ReservationSupply>(executor.supply)) {

@@ -20,7 +20,7 @@ struct BriefBesideLengthy {
                      bool privileged = false) {
     const auto executor = builder.executor();
     builder.model().executors[0].order = order;
-    if (privileged) builder.model().executors[0].timers = model::TimerHandling::privileged;
+    if (privileged) builder.model().executors[0].timers = TimerHandling::privileged;
     const auto brief = builder.callback(executor, kind, {Duration{1}}, model::every(Duration{500}));
     const auto lengthy =
         builder.subscription(executor, Duration{30}, model::bursts(2, Duration{200}));
@@ -87,7 +87,7 @@ TEST(CallbackOrder, OfPrivilegedTimers) {
     ModelBuilder builder;
     const auto executor = builder.executor();
     builder.model().executors[0].order = order;
-    builder.model().executors[0].timers = model::TimerHandling::privileged;
+    builder.model().executors[0].timers = TimerHandling::privileged;
     builder.timer(executor, Duration{1}, model::every(Duration{500}));
     builder.timer(executor, Duration{30}, model::every(Duration{500}));
     builder.timer(executor, Duration{40}, model::every(Duration{500}));

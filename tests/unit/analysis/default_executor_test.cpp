@@ -62,7 +62,7 @@ TEST(RosLlamaFact, F24_ScalarModelDivergesWhereTheCurveConverges) {
 TEST(DefaultExecutor, PrivilegedTimerWaitsForOneCallbackAndItsBetters) {
   ModelBuilder builder;
   const auto e = builder.executor();
-  builder.model().executors[0].timers = model::TimerHandling::privileged;
+  builder.model().executors[0].timers = TimerHandling::privileged;
   builder.timer(e, Duration{3}, model::every(Duration{1000}));
   builder.timer(e, Duration{5}, model::every(Duration{1000}));
   builder.subscription(e, Duration{70}, model::every(Duration{1000}));
@@ -91,7 +91,7 @@ model::Model random_system(std::mt19937& random) {
   ModelBuilder builder;
   const auto e = builder.executor(reservation(pick(5, 10), 10));
   builder.model().executors[0].timers =
-      random() % 2 == 0 ? model::TimerHandling::polled : model::TimerHandling::privileged;
+      random() % 2 == 0 ? TimerHandling::polled : TimerHandling::privileged;
   std::vector<model::CallbackIndex> callbacks;
   const auto size = pick(2, 6);
   for (int i = 0; i < size; ++i) {

@@ -488,7 +488,7 @@ TEST_F(EventsExecutorTest, TheDefaultExecutorsOrderOnSeveralThreadsToo) {
   waitable([this] { executor_->cancel(); });
   const std::vector<scheduling::WaitSetPolicy::Entry> waitables(
       4, {.category = scheduling::Category::waitable});
-  make(std::make_unique<scheduling::WaitSetPolicy>(waitables, scheduling::TimerHandling::polled),
+  make(std::make_unique<scheduling::WaitSetPolicy>(waitables, TimerHandling::polled),
        {.threads = 2,
         .groups = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2), LocalIndex(3)}}}});
   for (const std::size_t i : {2U, 0U, 0U, 1U, 2U, 0U}) {
@@ -515,7 +515,7 @@ TEST_F(EventsExecutorTest, NoMemberOfABusyGroupStarves) {
   const std::vector<scheduling::WaitSetPolicy::Entry> waitables(
       3, {.category = scheduling::Category::waitable});
   const CallbackGroups group = {.exclusive = {{LocalIndex(0), LocalIndex(1), LocalIndex(2)}}};
-  make(std::make_unique<scheduling::WaitSetPolicy>(waitables, scheduling::TimerHandling::polled),
+  make(std::make_unique<scheduling::WaitSetPolicy>(waitables, TimerHandling::polled),
        {.threads = 3, .groups = group});
   greedy.trigger();
   dynamic_cast<Waitable&>(*executables_[1].executable).trigger();

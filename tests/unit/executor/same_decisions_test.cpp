@@ -118,7 +118,7 @@ class Recorder final : public scheduling::Policy {
 class Decisions : public RosTest {
  protected:
   static bool is_privileged(const scheduling::PolicyDescription& policy, std::size_t callback) {
-    return policy.timers == scheduling::TimerHandling::privileged &&
+    return policy.timers == TimerHandling::privileged &&
            policy.callbacks[callback].category == scheduling::Category::timer;
   }
 
@@ -221,7 +221,7 @@ TEST_F(Decisions, ByEveryKindOfDeadline) {
 
 TEST_F(Decisions, OfTheDefaultExecutorOfBothGenerations) {
   model::Model model = chains(ExecutorKind::single_threaded);
-  model.executors[0].timers = model::TimerHandling::privileged;
+  model.executors[0].timers = TimerHandling::privileged;
   expect_same(model, ExecutorKind::single_threaded, {});
 }
 

@@ -61,8 +61,8 @@ TEST_F(TraceTest, TellsWhatAnExecutorDoesAsRclcppDoes) {
   const auto subscription = must(Subscription<Packet>::create(
       node_, unique("x"), 1, "on_x", [&](const Packet&) { executor->cancel(); }));
   wait_until([&] { return must(publisher.subscription_count()) == 1; });
-  executor = must(WaitSetExecutor::create(context_, {timer.get(), subscription.get()},
-                                          scheduling::TimerHandling::polled));
+  executor = must(
+      WaitSetExecutor::create(context_, {timer.get(), subscription.get()}, TimerHandling::polled));
   must(timer->start());
   wait_until([&] { return must(timer->is_due()); });
   trace_.clear();
@@ -89,8 +89,8 @@ TEST_F(TraceTest, ShowsAResponseAsTheExecutionOfItsClient) {
                                                       executor->cancel();
                                                     }));
   wait_until([&] { return must(client->has_server()); });
-  executor = must(WaitSetExecutor::create(context_, {client.get(), service.get()},
-                                          scheduling::TimerHandling::polled));
+  executor =
+      must(WaitSetExecutor::create(context_, {client.get(), service.get()}, TimerHandling::polled));
   Exchange::Request request;
   request.packet.sequence = 41;
   must(client->send(request));

@@ -55,7 +55,7 @@ class ValidationScenario : public RosTest {
   }
 
   /// The order of the callbacks, with "|" for each polling point.
-  std::string order(scheduling::TimerHandling timers) {
+  std::string order(TimerHandling timers) {
     executor_ = must(WaitSetExecutor::create(context_, executables_, timers));
     send({"L", "M", "H", "SH", "SL", "L", "M", "H", "SH", "SL"});
     must(executor_->spin());
@@ -125,13 +125,11 @@ class ValidationScenario : public RosTest {
 };
 
 TEST_F(ValidationScenario, RunsAsDashingDid) {
-  EXPECT_EQ(order(scheduling::TimerHandling::privileged),
-            "| H t0 t1 M L t2 t3 SH SL | H M L SH SM SL | H SM ");
+  EXPECT_EQ(order(TimerHandling::privileged), "| H t0 t1 M L t2 t3 SH SL | H M L SH SM SL | H SM ");
 }
 
 TEST_F(ValidationScenario, RunsAsFoxyDoes) {
-  EXPECT_EQ(order(scheduling::TimerHandling::polled),
-            "| H M L SH SL | t0 t1 t2 t3 H M L SH SM SL | H SM ");
+  EXPECT_EQ(order(TimerHandling::polled), "| H M L SH SL | t0 t1 t2 t3 H M L SH SM SL | H SM ");
 }
 
 }  // namespace

@@ -19,8 +19,7 @@ TEST_F(WaitableTest, RunsOnceForEachTriggerOfAnyThread) {
   const auto waitable = must(Waitable::create(context_, "w", [&] {
     if (++runs == 2 * triggers) executor->cancel();
   }));
-  executor =
-      must(WaitSetExecutor::create(context_, {waitable.get()}, scheduling::TimerHandling::polled));
+  executor = must(WaitSetExecutor::create(context_, {waitable.get()}, TimerHandling::polled));
   const auto trigger = [&] {
     for (int i = 0; i < triggers; ++i) waitable->trigger();
   };
@@ -37,8 +36,7 @@ TEST_F(WaitableTest, AnExecutorSpinsAgainAfterCancel) {
     ++runs;
     executor->cancel();
   }));
-  executor =
-      must(WaitSetExecutor::create(context_, {waitable.get()}, scheduling::TimerHandling::polled));
+  executor = must(WaitSetExecutor::create(context_, {waitable.get()}, TimerHandling::polled));
   waitable->trigger();
   waitable->trigger();
   must(executor->spin());
@@ -54,7 +52,7 @@ TEST_F(WaitableTest, AnExecutorCancelledBeforehandRunsNothing) {
   const auto waitable = must(Waitable::create(context_, "w", [] { FAIL(); }));
   waitable->trigger();
   const auto executor =
-      must(WaitSetExecutor::create(context_, {waitable.get()}, scheduling::TimerHandling::polled));
+      must(WaitSetExecutor::create(context_, {waitable.get()}, TimerHandling::polled));
   executor->cancel();
   must(executor->spin());
 }

@@ -44,7 +44,7 @@ class Collector {
 
   void add_executor(const model::Executor& executor) {
     add("kind: " + std::string(model::to_string(executor.kind)));
-    add_if(executor.timers == model::TimerHandling::privileged, "timers: privileged");
+    add_if(executor.timers == TimerHandling::privileged, "timers: privileged");
     add_if(executor.threads > 1, "threads");
     add_if(executor.cpu.has_value(), "cpu");
     const auto shares = [&](const model::Executor& other) {

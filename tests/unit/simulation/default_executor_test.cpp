@@ -16,7 +16,7 @@ struct Scenario {
   std::vector<std::int64_t> polling_points;
 };
 
-Scenario validation_scenario(model::TimerHandling timers) {
+Scenario validation_scenario(TimerHandling timers) {
   Models models;
   models.executor("e", single_threaded);
   models.model.executors[0].timers = timers;
@@ -52,13 +52,13 @@ Scenario validation_scenario(model::TimerHandling timers) {
 }
 
 TEST(DefaultExecutor, RunsTheValidationScenarioAsDashingDid) {
-  const Scenario scenario = validation_scenario(model::TimerHandling::privileged);
+  const Scenario scenario = validation_scenario(TimerHandling::privileged);
   EXPECT_EQ(scenario.order, "H t0 t1 M L t2 t3 SH SL H M L SH SM SL H SM ");
   EXPECT_THAT(scenario.polling_points, ElementsAre(0, 4500, 7500, 8500));
 }
 
 TEST(DefaultExecutor, RunsTheValidationScenarioAsFoxyDoes) {
-  const Scenario scenario = validation_scenario(model::TimerHandling::polled);
+  const Scenario scenario = validation_scenario(TimerHandling::polled);
   EXPECT_EQ(scenario.order, "H M L SH SL t0 t1 t2 t3 H M L SH SM SL H SM ");
   EXPECT_THAT(scenario.polling_points, ElementsAre(0, 2500, 7500, 8500));
 }

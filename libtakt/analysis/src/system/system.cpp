@@ -46,8 +46,7 @@ curves::ActivationCurve curve_of(const model::Activation& activation) {
 
 bool is_polled(const model::Callback& callback, const model::Executor& executor) {
   if (callback.kind == model::CallbackKind::event_source) return false;
-  return callback.kind != model::CallbackKind::timer ||
-         executor.timers == model::TimerHandling::polled;
+  return callback.kind != model::CallbackKind::timer || executor.timers == TimerHandling::polled;
 }
 
 /// The cost curve of instances that also suspend themselves: what they execute, and the supply that

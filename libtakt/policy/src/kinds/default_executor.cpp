@@ -5,9 +5,7 @@ namespace takt::policy {
 Result<void> describe_single_threaded(Draft& draft) {
   scheduling::PolicyDescription& policy = draft.description.policy;
   policy.rule = scheduling::Rule::ready_set;
-  policy.timers = draft.executor.timers == model::TimerHandling::privileged
-                      ? scheduling::TimerHandling::privileged
-                      : scheduling::TimerHandling::polled;
+  policy.timers = draft.executor.timers;
   return {};
 }
 

@@ -249,9 +249,9 @@ class Run {
       for (const CallbackIndex callback : described.callbacks) {
         position_[callback.value()] = queues.size();
         const auto kind = model[callback].kind;
-        const bool privileged = kind == model::CallbackKind::event_source ||
-                                (kind == model::CallbackKind::timer &&
-                                 executor.timers == model::TimerHandling::privileged);
+        const bool privileged =
+            kind == model::CallbackKind::event_source ||
+            (kind == model::CallbackKind::timer && executor.timers == TimerHandling::privileged);
         queues.push_back({.callback = callback,
                           .local = queues.size(),
                           .kind = kind,

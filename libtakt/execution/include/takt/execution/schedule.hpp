@@ -26,10 +26,6 @@ struct Schedule {
   std::string cores;
   /// How often this has changed while it was recorded.
   std::uint64_t changes = 0;
-
-  [[nodiscard]] bool is_real_time() const {
-    return policy == Policy::fifo || policy == Policy::rr || policy == Policy::real_time;
-  }
 };
 
 /// "fifo", "real_time".

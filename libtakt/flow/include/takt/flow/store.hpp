@@ -38,8 +38,6 @@ struct Run {
   bool was_chosen = false;
   /// Its message came through shared memory.
   bool by_memory = false;
-
-  [[nodiscard]] bool has_wait() const { return wait_begin < wait_end; }
 };
 
 /// One message that was sent.

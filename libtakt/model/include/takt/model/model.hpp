@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "takt/base/index.hpp"
+#include "takt/base/timer_handling.hpp"
 #include "takt/model/executor_kinds.hpp"
 #include "takt/time/time.hpp"
 
@@ -26,8 +27,6 @@ using LinkIndex = Index<struct LinkTag>;
 /// the document is written again. Their names are JSON pointers (RFC 6901) from the object that
 /// keeps them, without the first slash: "colour", or "supply/slots/0/colour" of an object within.
 using UnknownFields = std::map<std::string, std::string>;
-
-enum class TimerHandling { polled, privileged };
 
 /// What is known of the order in which the default executor runs the callbacks of a ready set.
 enum class CallbackOrder {

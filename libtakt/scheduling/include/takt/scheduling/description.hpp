@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "takt/base/timer_handling.hpp"
 #include "takt/base/window_place.hpp"
 #include "takt/scheduling/chain_edf.hpp"
 #include "takt/scheduling/policy.hpp"

@@ -7,15 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "takt/base/timer_handling.hpp"
 #include "takt/base/window_place.hpp"
 #include "takt/scheduling/holdable_heap.hpp"
 #include "takt/scheduling/policy.hpp"
 
 namespace takt::scheduling {
-
-/// Whether timers pass through the ready set like all other callbacks (ROS 2 from Eloquent on), or
-/// bypass it and come first (up to Dashing).
-enum class TimerHandling { polled, privileged };
 
 /// The default executor of ROS 2 (ros-llama S-1.2): it runs the callbacks of a ready set in an
 /// order that their places allow, and refills the set only when it is empty. The set holds one

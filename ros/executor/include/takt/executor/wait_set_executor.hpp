@@ -25,7 +25,7 @@ class WaitSetExecutor final : public Executor {
   /// the entities in ready sets; if empty, their category and registration decide.
   [[nodiscard]] static Result<std::unique_ptr<WaitSetExecutor>> create(
       const std::shared_ptr<Context>& context, std::vector<WaitSetEntity*> entities,
-      scheduling::TimerHandling timers, const std::vector<WindowPlace>& places = {});
+      TimerHandling timers, const std::vector<WindowPlace>& places = {});
 
   ~WaitSetExecutor() override;
 
@@ -41,7 +41,7 @@ class WaitSetExecutor final : public Executor {
 
   WaitSetExecutor(std::vector<WaitSetEntity*> entities, std::unique_ptr<GuardCondition> interrupt);
 
-  void start_dispatch(scheduling::TimerHandling timers, const std::vector<WindowPlace>& places);
+  void start_dispatch(TimerHandling timers, const std::vector<WindowPlace>& places);
   [[nodiscard]] Result<void> allocate_wait_set(Context& context);
   [[nodiscard]] Result<void> run_until_cancelled();
   [[nodiscard]] Result<std::optional<scheduling::Job>> get_next_ready();
