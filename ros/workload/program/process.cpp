@@ -78,12 +78,12 @@ std::optional<linux_os::ThreadScheduling> scheduling_for(const model::Supply& su
 }
 
 ThreadSetup thread_setup(const model::Executor& executor, std::optional<int> priority) {
-  ThreadSetup setup{
-      .settings = {.scheduling = scheduling_for(executor.supply, priority)},
-      .announcement = executor::Announcement{.id = executor.id,
-                                             .kind = std::string(to_string(executor.kind)),
-                                             .timers = std::string(model::to_string(executor.timers)),
-                                             .threads = executor.threads}};
+  ThreadSetup setup{.settings = {.scheduling = scheduling_for(executor.supply, priority)},
+                    .announcement = executor::Announcement{
+                        .id = executor.id,
+                        .kind = std::string(to_string(executor.kind)),
+                        .timers = std::string(model::to_string(executor.timers)),
+                        .threads = executor.threads}};
   // The kernel gives reservations only to threads that may run on all processors of the machine.
   if (executor.cpu && !std::holds_alternative<model::ReservationSupply>(executor.supply)) {
     setup.settings.processors = {static_cast<int>(*executor.cpu)};
