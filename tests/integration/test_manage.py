@@ -466,6 +466,37 @@ def test_a_promise_that_is_broken_is_withdrawn_and_says_why(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
+def test_a_reservation_that_is_not_served_is_why_a_promise_is_broken(
+    environment: dict[str, str], goals: Path, tmp_path: Path
+) -> None:
+    """Somebody else gives the thread a hundredth of a core, until the manager's next decision."""
+    goals.write_text(
+        "period: 1s\nchains: [{name: work, from: /worker, to: /worker:/work, latency: 90ms}]\n"
+    )
+    program = Path(__file__).parent / "programs" / "lengthening.py"
+    command = (sys.executable, program, tmp_path / "never")
+    starve = ["chrt", "-R", "-d", "-T", "1000000", "-D", "100000000", "-P", "100000000", "-p", "0"]
+    with managing(environment, *takt("manage", "--goals", goals, "--", *command)):
+        before = status_with_a_guarantee(environment)["chains"][0]["promises"]
+        for _ in until("a promise that is broken as its thread has no processor", turn=1):
+            found = status(environment)
+            promises = found["chains"][0]["promises"] if found else before
+            breach = promises["breach"] or {"reason": ""}
+            if " later than its reservation grants it" in breach["reason"]:
+                break
+            if found and found["chains"][0]["state"] == "guaranteed":
+                for _, thread in threads(found):
+                    subprocess.run([*starve, str(thread)], check=True)
+    assert found
+    assert promises["broken"] > before["broken"]
+    assert breach["late_supply"] > 0
+    # It comes first where it is enough.
+    is_enough = breach["late_supply"] >= breach["latency"] - breach["bound"]
+    worker = found["executors"][0]["id"]
+    assert breach["reason"].startswith(f"{worker} got its processor time") == is_enough
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")
 def test_a_surge_degrades_and_its_end_restores(
     environment: dict[str, str], goals: Path, tmp_path: Path
 ) -> None:

@@ -239,6 +239,7 @@ void CallbackTracker::cpu_time(ThreadIndex thread, Duration time, std::optional<
   }
   open.cpu_at_start = time;
   open.waits_at_start = waits;
+  if (waits) open.instance.beginning = {time, waits->times};
   // The processor clock tells the overhead net of preemption, but not net of polling while idle.
   if (now.stack.size() == 1 && now.cpu_at_end && time >= *now.cpu_at_end) {
     const Duration overhead = time - *now.cpu_at_end;
@@ -256,6 +257,7 @@ void CallbackTracker::change_clock(ThreadIndex thread) {
     open.cpu_at_start.reset();
     open.waits_at_start.reset();
     open.cpu_known_later = false;
+    open.instance.beginning.reset();
     open.instance.by_scheduler = false;
   }
 }

@@ -84,6 +84,17 @@ void MeasuredChains::on_late_source(const execution::Database& database,
   if (measurer_) measurer_->on_late_source(database, instance, source);
 }
 
+std::vector<execution::CallbackInstance> MeasuredChains::instances(execution::ThreadIndex thread,
+                                                                   Instant after) const {
+  std::vector<execution::CallbackInstance> found;
+  for (const Recent& recent : recent_ | std::views::reverse) {
+    if (recent.instance.end <= after) break;
+    if (recent.instance.thread == thread) found.push_back(recent.instance);
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
 bool MeasuredChains::was_reported(std::size_t chain, execution::InstanceId end,
                                   Instant completion) const {
   return was_measured_[chain] && completion <= replaced_ && !unreported_.contains(end);

@@ -100,9 +100,9 @@ bool Monitor::refresh() {
   apply_goals(*model);
   leave_out_unused(*model);
   const bool others = std::exchange(replaced_, processes) != processes;
-  chains_.replace(*model, database(), others);
-  bounds_ = analysis::analyze(*model, options_.analysis);
   model_ = std::move(*model);
+  chains_.replace(*model_, database(), others);
+  bounds_ = analysis::analyze(*model_, options_.analysis);
   return true;
 }
 
@@ -185,6 +185,18 @@ std::vector<Monitor::Runs> Monitor::runs() const {
   }
   std::vector<Runs> result;
   for (const auto& runs : found) result.push_back(runs.value_or(Runs{}));
+  return result;
+}
+
+std::vector<std::vector<execution::CallbackInstance>> Monitor::instances(
+    const std::string& executor, Instant after) const {
+  std::vector<std::vector<execution::CallbackInstance>> result;
+  const auto known = std::ranges::find(model_->executors, executor, &model::Executor::id);
+  if (known == model_->executors.end()) return result;
+  const auto index = static_cast<std::size_t>(known - model_->executors.begin());
+  for (const events::ThreadIndex thread : observed_[index].threads) {
+    result.push_back(chains_.instances(thread, after));
+  }
   return result;
 }
 

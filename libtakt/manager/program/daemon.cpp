@@ -283,7 +283,10 @@ void Daemon::decide() {
 
 /// A breach withdraws the promise now; the next decision follows soon, and knows more.
 void Daemon::completed(const std::string& chain, Instant activation, Instant completion) {
-  const auto breach = promises_.completed(chain, activation, completion, stolen_);
+  const auto runs = [this](const std::string& executor, Instant after) {
+    return runs_of(*monitor_, executor, after);
+  };
+  const auto breach = promises_.completed(chain, activation, completion, stolen_, runs);
   if (!breach) return;
   asked_ = true;
   const std::string reason = describe(*breach);

@@ -181,6 +181,25 @@ Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
   return situation;
 }
 
+std::vector<std::vector<ThreadRun>> runs_of(const live::Monitor& monitor,
+                                            const std::string& executor, Instant after) {
+  std::vector<std::vector<ThreadRun>> result;
+  for (const auto& instances : monitor.instances(executor, after)) {
+    std::vector<ThreadRun>& runs = result.emplace_back();
+    for (const auto& instance : instances) {
+      const auto& beginning = instance.beginning;
+      if (!beginning || !instance.cpu_time || !instance.suspended) continue;
+      runs.push_back({.start = instance.start,
+                      .end = instance.end,
+                      .cpu_at_start = beginning->cpu_time,
+                      .cpu_at_end = beginning->cpu_time + *instance.cpu_time,
+                      .waits_at_start = beginning->waits,
+                      .waits_at_end = beginning->waits + instance.suspended->times});
+    }
+  }
+  return result;
+}
+
 std::vector<ExecutorThreads> threads_of(const live::Monitor& monitor) {
   std::vector<ExecutorThreads> result;
   const auto running = monitor.threads();

@@ -11,6 +11,7 @@
 #include "takt/budget/mapping.hpp"
 #include "takt/live/monitor.hpp"
 #include "takt/manager/enactor.hpp"
+#include "takt/manager/late_supply.hpp"
 #include "takt/manager/situation.hpp"
 #include "takt/model/model.hpp"
 
@@ -59,6 +60,11 @@ class Doubts {
 [[nodiscard]] Situation situation_of(const live::Monitor& monitor, std::vector<Doubt> doubts,
                                      const budget::Cores& cores, bool dry_run,
                                      const std::set<std::string>& reserved);
+
+/// What the threads of an executor did, as far as their clocks were recorded.
+[[nodiscard]] std::vector<std::vector<ThreadRun>> runs_of(const live::Monitor& monitor,
+                                                          const std::string& executor,
+                                                          Instant after);
 
 [[nodiscard]] std::vector<ExecutorThreads> threads_of(const live::Monitor& monitor);
 

@@ -122,7 +122,8 @@ Json to_json(const std::optional<Breach>& breach) {
   return {{"activation", breach->activation.time_since_epoch().count()},
           {"latency", breach->latency.count()},
           {"bound", breach->bound.count()},
-          {"stolen", breach->stolen.count()}};
+          {"stolen", breach->stolen.count()},
+          {"late_supply", breach->late.time.count()}};
 }
 
 /// Compares decisions in their logged form, which has no time: that is the situation's.

@@ -36,6 +36,14 @@ std::string describe(const Breach& breach) {
                      milliseconds(breach.bound));
 }
 
+std::string describe_supply(const Breach& breach) {
+  if (breach.late.executor.empty() || breach.late.time * 10 < breach.latency - breach.bound) {
+    return {};
+  }
+  return fmt::format("{} got its processor time {} later than its reservation grants it",
+                     breach.late.executor, milliseconds(breach.late.time));
+}
+
 int Promises::Withdrawal::decisions() const {
   constexpr int free_of_charge = 2;
   constexpr int most_doublings = 5;
@@ -47,7 +55,7 @@ void Promises::set(const std::string& chain, Term term) {
   if (terms.empty() && !term.bound) return;
   if (!terms.empty() && terms.back().bound == term.bound &&
       terms.back().is_withheld == term.is_withheld) {
-    terms.back().model = std::move(term.model);
+    terms.back().basis = std::move(term.basis);
     return;
   }
   PromiseAccount& account = accounts_[chain];
@@ -62,14 +70,14 @@ void Promises::set(const std::string& chain, Term term) {
 }
 
 void Promises::enacted(const Decision& decision, const model::Model& model, Instant now) {
-  const auto shared = std::make_shared<const model::Model>(model);
+  const auto basis = std::make_shared<const Basis>(Basis{model, decision.reservations});
   std::map<std::string, Term> decided;
   for (const ChainDecision& chain : decision.chains) {
     if (chain.state == ChainState::guaranteed && chain.bound) {
-      decided[chain.id] = {.from = now, .bound = chain.bound, .model = shared};
+      decided[chain.id] = {.from = now, .bound = chain.bound, .basis = basis};
     } else if (chain.withheld) {
       decided[chain.id] = {
-          .from = now, .bound = chain.withheld, .is_withheld = true, .model = shared};
+          .from = now, .bound = chain.withheld, .is_withheld = true, .basis = basis};
     } else if (chain.state == ChainState::degraded) {
       if (const auto found = withdrawals_.find(chain.id); found != withdrawals_.end()) {
         found->second.is_over = true;
@@ -115,7 +123,8 @@ void Promises::consider(Withdrawal& withdrawal, const Breach& instance, const Te
 }
 
 std::optional<Breach> Promises::completed(const std::string& chain, Instant activation,
-                                          Instant completion, const StolenTimes& stolen) {
+                                          Instant completion, const StolenTimes& stolen,
+                                          const RunsOf& runs) {
   const Term* term = term_of(chain, activation);
   if (term == nullptr || !term->bound) return std::nullopt;
   const Duration bound = *term->bound;
@@ -125,6 +134,10 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
   const bool is_withdrawn = withdrawn != withdrawals_.end() && !withdrawn->second.is_over;
   if (is_withdrawn) consider(withdrawn->second, instance, *term);
   if (term->is_withheld) return std::nullopt;
+  if (instance.latency > bound && runs) {
+    instance.late = late_supply(term->basis->model, chain, term->basis->reservations, runs,
+                                activation, completion, bound);
+  }
   PromiseAccount& account = accounts_[chain];
   if (instance.latency > bound && instance.is_the_hosts()) {
     ++account.by_host;
@@ -143,7 +156,7 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
   Withdrawal& withdrawal = withdrawals_[chain];
   withdrawal.is_over = false;
   withdrawal.reason = describe(instance);
-  withdrawal.model = term->model;
+  withdrawal.basis = term->basis;
   withdrawal.disturb(completion);
   if (const Term& last = terms_[chain].back(); last.bound) {
     set(chain, {.from = std::max(completion, last.from)});
@@ -153,18 +166,23 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
 
 void Promises::explain_breach(const std::string& chain, Withdrawal& withdrawal,
                               const model::Model& model) {
-  const SharedModel promised = std::exchange(withdrawal.model, nullptr);
+  const SharedBasis promised = std::exchange(withdrawal.basis, nullptr);
   PromiseAccount& account = accounts_[chain];
-  account.reason = what_exceeds(*promised, model, chain);
+  const Breach& breach = *account.breach;
+  // What is enough to explain it comes first.
+  std::string exceeds = what_exceeds(promised->model, model, chain);
+  std::string supply = describe_supply(breach);
+  if (breach.is_explained_by_supply()) std::swap(exceeds, supply);
+  account.reason = exceeds + (exceeds.empty() || supply.empty() ? "" : "; ") + supply;
   if (account.reason.empty()) {
     account.reason = "nothing that the bound assumes was seen to fail";
     ++withdrawal.unexplained;
   } else {
     withdrawal.unexplained = 0;
   }
-  if (account.breach->stolen > Duration{0}) {
-    account.reason += fmt::format("; the host took the processors for {} of that",
-                                  milliseconds(account.breach->stolen));
+  if (breach.stolen > Duration{0}) {
+    account.reason +=
+        fmt::format("; the host took the processors for {} of that", milliseconds(breach.stolen));
   }
   withdrawal.reason += ": " + account.reason;
 }
@@ -174,7 +192,7 @@ std::vector<std::string> Promises::explain(const model::Model& model, Instant no
   std::vector<std::string> lines;
   for (auto& [chain, withdrawal] : withdrawals_) {
     if (withdrawal.is_over) continue;
-    if (withdrawal.model) {
+    if (withdrawal.basis) {
       explain_breach(chain, withdrawal, model);
       lines.push_back(fmt::format("chain {}: promise broken: it {}", chain, withdrawal.reason));
       continue;
@@ -188,9 +206,11 @@ std::vector<std::string> Promises::explain(const model::Model& model, Instant no
     std::uint64_t& said = said_by_host_[chain];
     if (account.by_host == said) continue;
     said = account.by_host;
+    const Breach& last = *account.last_by_host;
+    const std::string supply = describe_supply(last);
     lines.push_back(fmt::format(
-        "chain {}: it {}; the host took the processors for {} meanwhile, so the promise stays",
-        chain, describe(*account.last_by_host), milliseconds(account.last_by_host->stolen)));
+        "chain {}: it {}; the host took the processors for {} meanwhile{}, so the promise stays",
+        chain, describe(last), milliseconds(last.stolen), supply.empty() ? "" : ", and " + supply));
   }
   return lines;
 }

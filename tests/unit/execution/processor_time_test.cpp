@@ -68,6 +68,10 @@ TEST_F(InterpreterTest, WaitsOfTheThreadTellSuspensionFromPreemption) {
   ASSERT_TRUE(seen.instances[1].suspended);
   EXPECT_EQ(seen.instances[1].suspended->times, 0);
   EXPECT_EQ(seen.instances[1].suspended->time, Duration{0});
+  ASSERT_TRUE(seen.instances[2].beginning);
+  EXPECT_EQ(seen.instances[2].beginning->cpu_time, std::chrono::microseconds(60));
+  EXPECT_EQ(seen.instances[2].beginning->waits, 9);
+  EXPECT_FALSE(seen.instances[3].beginning);
   ASSERT_TRUE(seen.instances[2].suspended);
   EXPECT_EQ(seen.instances[2].suspended->times, 1);
   EXPECT_EQ(seen.instances[2].suspended->time, std::chrono::microseconds(70));

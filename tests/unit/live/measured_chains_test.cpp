@@ -89,6 +89,19 @@ TEST_F(MeasuredChainsTest, LoseNoInstanceWhenTheStructureChanges) {
   EXPECT_EQ(window().total(), before + 1 + 100);
 }
 
+TEST_F(MeasuredChainsTest, TellWhatAThreadRanLately) {
+  run(150);
+  refresh();
+  const auto thread = events::ThreadIndex(0);
+  const auto all = chains_.instances(thread, Instant{});
+  ASSERT_GE(all.size(), 150U);
+  EXPECT_TRUE(std::ranges::is_sorted(all, {}, &execution::CallbackInstance::end));
+  const auto late = chains_.instances(thread, all[all.size() - 3].end);
+  ASSERT_EQ(late.size(), 2U);
+  EXPECT_EQ(late.back().id, all.back().id);
+  EXPECT_TRUE(chains_.instances(events::ThreadIndex(7), Instant{}).empty());
+}
+
 /// Instances of before are looked at again, and their callback is that of the newer timer by then.
 TEST_F(MeasuredChainsTest, CountFromThePointsOfATimerThatCameBackWhenTheStructureChanges) {
   run(150);

@@ -210,6 +210,70 @@ TEST(Promises, WhatTheHostTookExcusesNoMoreThanThat) {
   EXPECT_EQ(account.by_host, 0);
 }
 
+/// The chain's callback is all that its thread runs: it takes `lasts` for its `cpu`, in one piece.
+RunsOf one_run(Instant begin, Duration lasts, Duration cpu) {
+  const ThreadRun run{.start = begin, .end = begin + lasts, .cpu_at_end = cpu};
+  return [run](const std::string& /*executor*/, Instant /*after*/) {
+    return std::vector<std::vector<ThreadRun>>{{run}};
+  };
+}
+
+/// 5 of every 10 ms for the chain's executor.
+Decision reserve(Duration bound) {
+  Decision decision = promise(bound);
+  decision.reservations.push_back({"e0", 5ms, 10ms, 10ms, {}});
+  return decision;
+}
+
+TEST(Promises, AReservationThatWasNotServedIsNamed) {
+  Promises promises;
+  promises.enacted(reserve(20ms), pilot(1ms), at(0));
+  const auto breach =
+      promises.completed("pilot", at(100), at(130), {}, one_run(at(100), 30ms, 1ms));
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->late, (LateSupply{30ms - 11ms, "e0"}));
+  EXPECT_THAT(promises.explain(pilot(Duration{1ms} + Duration{1}), at(200)),
+              ElementsAre("chain pilot: promise broken: it took 30 ms, at most 20 ms were "
+                          "promised: e0 got its processor time 19 ms later than its reservation "
+                          "grants it; c0 ran 1 ms, at most 1 ms were assumed"));
+}
+
+TEST(Promises, WhatTheReservationDoesNotExplainComesFirst) {
+  Promises promises;
+  promises.enacted(reserve(20ms), pilot(1ms), at(0));
+  ASSERT_TRUE(promises.completed("pilot", at(100), at(160), {}, one_run(at(100), 60ms, 25ms)));
+  promises.explain(pilot(25ms), at(200));
+  EXPECT_EQ(promises.accounts().at("pilot").reason,
+            "c0 ran 25 ms, at most 1 ms were assumed; "
+            "e0 got its processor time 5 ms later than its reservation grants it");
+}
+
+TEST(Promises, AReservationThatWasServedIsNotNamed) {
+  Promises promises;
+  promises.enacted(reserve(20ms), pilot(1ms), at(0));
+  ASSERT_TRUE(promises.completed("pilot", at(100), at(150), {}, one_run(at(100), 50ms, 25ms)));
+  promises.explain(pilot(1ms), at(200));
+  EXPECT_EQ(promises.accounts().at("pilot").reason,
+            "nothing that the bound assumes was seen to fail");
+}
+
+/// Linux says 10 ms until 20 ms were taken.
+TEST(Promises, TheHostMayHaveTakenALittleMoreThanIsSaid) {
+  StolenTimes stolen;
+  stolen.read(at(0), 0s);
+  stolen.read(at(200), 10ms);
+  const auto by_host = [&](Duration latency, Duration cpu, const StolenTimes& taken) {
+    Promises promises;
+    promises.enacted(reserve(20ms), pilot(1ms), at(0));
+    promises.completed("pilot", at(100), at(100) + latency, taken, one_run(at(100), latency, cpu));
+    return promises.accounts().at("pilot").by_host == 1;
+  };
+  EXPECT_TRUE(by_host(34ms, 1ms, stolen));
+  EXPECT_FALSE(by_host(34ms, 20ms, stolen)) << "its thread had its processor time";
+  EXPECT_FALSE(by_host(41ms, 1ms, stolen)) << "that is more than one step";
+  EXPECT_FALSE(by_host(34ms, 1ms, {})) << "the host took nothing";
+}
+
 /// The decision that came meanwhile knows what was longer; the promise that was broken did not.
 TEST(Promises, ABreachIsExplainedByTheModelOfItsOwnPromise) {
   Promises promises;

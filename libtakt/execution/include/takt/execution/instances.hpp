@@ -68,6 +68,13 @@ struct CallbackInstance {
   /// by sched_switch).
   std::optional<Duration> cpu_time;
   bool by_scheduler = false;
+  /// The thread's processor time and how often it had waited when the instance began, by the clock
+  /// that `cpu_time` is of. None: not recorded.
+  struct Beginning {
+    Duration cpu_time{};
+    std::int64_t waits = 0;
+  };
+  std::optional<Beginning> beginning;
   /// By the scheduler's events, else by the thread's clock and number of waits
   /// (takt:thread_cpu_time). None: nothing recorded tells it from preemption.
   std::optional<Suspended> suspended;

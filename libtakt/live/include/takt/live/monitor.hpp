@@ -120,6 +120,10 @@ class Monitor {
   [[nodiscard]] std::vector<Threads> threads() const;
   /// By the model's callbacks.
   [[nodiscard]] std::vector<Runs> runs() const;
+  /// The latest instances of each thread of an executor of the model that ended after this time,
+  /// in the order of their ends; empty if it is not in the model.
+  [[nodiscard]] std::vector<std::vector<execution::CallbackInstance>> instances(
+      const std::string& executor, Instant after) const;
   /// By the model's executors. What other programs lose says nothing of these.
   [[nodiscard]] std::vector<Unseen> unseen() const;
   [[nodiscard]] const events::StreamLosses& losses() const { return stream_->losses(); }

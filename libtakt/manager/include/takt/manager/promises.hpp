@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "takt/manager/decision.hpp"
+#include "takt/manager/late_supply.hpp"
 #include "takt/manager/situation.hpp"
 #include "takt/manager/stolen_times.hpp"
 #include "takt/model/model.hpp"
@@ -26,13 +27,25 @@ struct Breach {
   /// For how long the host of a virtual machine took its processors meanwhile, or as long as the
   /// bound before: what waited then may have come first.
   Duration stolen{};
-  /// Without that it would not have been one. No model and no reservation prevents it.
-  [[nodiscard]] bool is_the_hosts() const { return latency - bound <= stolen; }
+  /// How late the chain's threads got the processor time of their reservations meanwhile.
+  LateSupply late{};
+  /// That is enough to have made it one.
+  [[nodiscard]] bool is_explained_by_supply() const { return latency - bound <= late.time; }
+  /// Without what the host took it would not have been one. No model and no reservation prevents
+  /// it. It may have taken a little more than is said; then the threads have to show it.
+  [[nodiscard]] bool is_the_hosts() const {
+    const Duration excess = latency - bound;
+    return excess <= stolen || (stolen > Duration{0} && is_explained_by_supply() &&
+                                excess <= stolen + StolenTimes::step);
+  }
   bool operator==(const Breach&) const = default;
 };
 
 /// For people, without a full stop: "took …, at most … were promised".
 [[nodiscard]] std::string describe(const Breach& breach);
+/// For people, without a full stop; empty if its threads got their processor time in time, or so
+/// little later that it does not matter.
+[[nodiscard]] std::string describe_supply(const Breach& breach);
 
 /// Says what was promised of one chain, and whether the promises were kept.
 struct PromiseAccount {
@@ -83,8 +96,9 @@ class Promises {
   void enacted(const Decision& decision, const model::Model& model, Instant now);
   /// An instance of a chain is known to have been completed. Returns its breach, if it is one, not
   /// the host's, and the chain is not withdrawn already. The promise may have ended meanwhile.
+  /// `runs` is asked if it took longer than was promised.
   std::optional<Breach> completed(const std::string& chain, Instant activation, Instant completion,
-                                  const StolenTimes& stolen = {});
+                                  const StolenTimes& stolen = {}, const RunsOf& runs = {});
   /// To be called once before each decision. Explains the breaches since the last call: this model
   /// knows what was seen since, and is compared with the model that the broken promise rests on.
   /// Returns a line for people for each, and for each chain of which the host held instances up.
@@ -96,20 +110,24 @@ class Promises {
   [[nodiscard]] const std::map<std::string, PromiseAccount>& accounts() const { return accounts_; }
 
  private:
-  using SharedModel = std::shared_ptr<const model::Model>;
-  /// From a time on, this bound of this model was in force, or withheld; none: the chain was not
-  /// guaranteed.
+  /// What bounds rest on.
+  struct Basis {
+    model::Model model;
+    std::vector<ReservationDecision> reservations;
+  };
+  using SharedBasis = std::shared_ptr<const Basis>;
+  /// From a time on, this bound was in force, or withheld; none: the chain was not guaranteed.
   struct Term {
     Instant from;
     std::optional<Duration> bound{};
     bool is_withheld = false;
-    SharedModel model{};
+    SharedBasis basis{};
   };
   struct Withdrawal {
     bool is_over = true;
     std::string reason{};
-    /// The model that the promise rests on; null once the breach is explained.
-    SharedModel model{};
+    /// What the promise rests on; null once the breach is explained.
+    SharedBasis basis{};
     /// How many breaches in a row nothing explains.
     int unexplained = 0;
     /// Since when, and at how many decisions in a row, nothing was seen above the withheld bound.

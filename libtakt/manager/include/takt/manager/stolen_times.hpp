@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -14,6 +15,9 @@ class StolenTimes {
  public:
   /// Of what was taken earlier nothing is known any more.
   static constexpr std::size_t most = 1024;
+
+  /// Linux says what was taken in steps of this length: less than one more may have been.
+  static constexpr Duration step = std::chrono::milliseconds{10};
 
   /// Until now so much was taken in all.
   void read(Instant now, Duration total);

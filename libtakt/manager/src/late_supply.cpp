@@ -1,0 +1,54 @@
+#include "takt/manager/late_supply.hpp"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "takt/curves/supply_bound.hpp"
+
+namespace takt::manager {
+
+Duration late_supply(std::span<const ThreadRun> runs, const ReservationDecision& reservation,
+                     Instant from, Instant until) {
+  const auto supply = curves::SupplyBound::reservation(reservation.budget, reservation.period,
+                                                       reservation.deadline);
+  Duration latest{};
+  for (std::size_t last = 0; last < runs.size(); ++last) {
+    const ThreadRun& end = runs[last];
+    if (end.end <= from || end.end > until) continue;
+    for (const ThreadRun& begin : runs.first(last + 1) | std::views::reverse) {
+      if (begin.waits_at_start != end.waits_at_end) break;
+      const Duration allowed = supply.time_for(end.cpu_at_end - begin.cpu_at_start);
+      latest = std::max(latest, end.end - begin.start - allowed);
+    }
+  }
+  return latest;
+}
+
+LateSupply late_supply(const model::Model& model, const std::string& chain,
+                       const std::vector<ReservationDecision>& reservations, const RunsOf& runs,
+                       Instant activation, Instant completion, Duration bound) {
+  LateSupply late;
+  const auto found = std::ranges::find(model.chains, chain, &model::Chain::id);
+  if (found == model.chains.end()) return late;
+  std::set<std::string> executors;
+  for (const model::CallbackIndex callback : found->callbacks) {
+    executors.insert(model[model[callback].executor].id);
+  }
+  Duration latest{};
+  for (const ReservationDecision& reservation : reservations) {
+    if (!executors.contains(reservation.executor)) continue;
+    Duration here{};
+    for (const auto& thread : runs(reservation.executor, activation - bound)) {
+      here = std::max(here, late_supply(thread, reservation, activation, completion));
+    }
+    late.time += here;
+    if (here > latest) {
+      latest = here;
+      late.executor = reservation.executor;
+    }
+  }
+  return late;
+}
+
+}  // namespace takt::manager
