@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <set>
-#include <string_view>
 #include <variant>
 
 #include "takt/base/try.hpp"
+#include "takt/linux/middleware_threads.hpp"
 
 namespace takt::manager {
 
@@ -13,8 +13,6 @@ namespace {
 
 using linux_os::DeadlineScheduling;
 
-/// The threads of Fast DDS that receive and send.
-constexpr std::string_view middleware_threads = "dds.";
 constexpr linux_os::RoundRobinScheduling middleware_scheduling{.priority = 1};
 
 /// The share of a core that the kernel's admission counts for a thread with this scheduling.
@@ -66,7 +64,7 @@ void Enactor::add_middleware(std::vector<Wanted>& wanted) {
   std::set<pid_t> processes;
   for (const Wanted& executor : wanted) processes.insert(executor.thread.process);
   for (const pid_t process : processes) {
-    for (const auto& thread : linux_os::threads_named(process, middleware_threads)) {
+    for (const auto& thread : linux_os::middleware_threads(process)) {
       wanted.push_back({.thread = thread, .executor = "", .scheduling = middleware_scheduling});
     }
   }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <optional>
+#include <string>
 
 #include "sleeper.hpp"
 #include "takt/linux/affinity.hpp"
@@ -27,6 +29,10 @@ class Sleeper : public linux_os::Sleeper {
     return linux_os::get_scheduling(number()).value();
   }
 };
+
+void call(const Sleeper& thread, const char* name) {
+  std::ofstream("/proc/self/task/" + std::to_string(thread.number()) + "/comm") << name;
+}
 
 DeadlineScheduling percent(int share) {
   const Duration period = milliseconds{5};
@@ -74,6 +80,24 @@ TEST_F(EnactorTest, ReservesAndGivesBack) {
   EXPECT_EQ(b_.scheduling(), linux_os::ThreadScheduling{percent(15)});
   guard_->restore();
   EXPECT_EQ(b_.scheduling(), other_);
+}
+
+/// A message waits for no best effort on its way to a reserved thread.
+TEST_F(EnactorTest, PutsTheMiddlewareOfReservedThreadsBeforeBestEffort) {
+  const auto is_raised = [&](const char* name, const char* beside) {
+    const Sleeper other(true);
+    call(a_, name);
+    call(other, beside);
+    EXPECT_THAT(enact({{"b", 10}}), IsEmpty());
+    const bool raised =
+        a_.scheduling() == linux_os::ThreadScheduling{linux_os::RoundRobinScheduling{1}};
+    EXPECT_THAT(enact({}), IsEmpty());
+    EXPECT_EQ(a_.scheduling(), other_);
+    return raised;
+  };
+  EXPECT_TRUE(is_raised("dds.udp.7410", "sleeper"));
+  EXPECT_TRUE(is_raised("recvUC", "dq.builtins"));
+  EXPECT_FALSE(is_raised("recvUC", "sleeper")) << "nothing shows that it is of Cyclone DDS";
 }
 
 TEST_F(EnactorTest, LeavesAnExecutorAloneOfWhichAThreadIsNotThere) {
