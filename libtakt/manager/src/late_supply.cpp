@@ -1,8 +1,8 @@
 #include "takt/manager/late_supply.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
-#include <set>
 
 #include "takt/curves/supply_bound.hpp"
 
@@ -25,19 +25,11 @@ Duration late_supply(std::span<const ThreadRun> runs, const ReservationDecision&
   return latest;
 }
 
-LateSupply late_supply(const model::Model& model, const std::string& chain,
-                       const std::vector<ReservationDecision>& reservations, const RunsOf& runs,
+LateSupply late_supply(std::span<const ReservationDecision> reservations, const RunsOf& runs,
                        Instant activation, Instant completion, Duration bound) {
   LateSupply late;
-  const auto found = std::ranges::find(model.chains, chain, &model::Chain::id);
-  if (found == model.chains.end()) return late;
-  std::set<std::string> executors;
-  for (const model::CallbackIndex callback : found->callbacks) {
-    executors.insert(model[model[callback].executor].id);
-  }
   Duration latest{};
   for (const ReservationDecision& reservation : reservations) {
-    if (!executors.contains(reservation.executor)) continue;
     Duration here{};
     for (const auto& thread : runs(reservation.executor, activation - bound)) {
       here = std::max(here, late_supply(thread, reservation, activation, completion));
@@ -49,6 +41,20 @@ LateSupply late_supply(const model::Model& model, const std::string& chain,
     }
   }
   return late;
+}
+
+std::vector<ReservationDecision> reservations_along(
+    const model::Model& model, const std::string& chain,
+    const std::vector<ReservationDecision>& reservations) {
+  std::vector<ReservationDecision> along;
+  const auto found = std::ranges::find(model.chains, chain, &model::Chain::id);
+  if (found == model.chains.end()) return along;
+  std::ranges::copy_if(reservations, std::back_inserter(along), [&](const auto& reservation) {
+    return std::ranges::any_of(found->callbacks, [&](model::CallbackIndex callback) {
+      return model[model[callback].executor].id == reservation.executor;
+    });
+  });
+  return along;
 }
 
 }  // namespace takt::manager

@@ -60,6 +60,20 @@ Duration work_of(const model::Model& model) {
   return sum;
 }
 
+/// Reservations as the test of admission counts them.
+std::vector<budget::Load> loads_of(const model::Model& model,
+                                   const std::vector<ReservationDecision>& reservations) {
+  std::vector<budget::Load> loads;
+  for (const ReservationDecision& each : reservations) {
+    const auto executor = std::ranges::find(model.executors, each.executor, &model::Executor::id);
+    loads.push_back({.density = static_cast<double>(each.budget.count()) /
+                                static_cast<double>(each.deadline.count()),
+                     .threads = static_cast<int>(executor->threads),
+                     .core = each.core});
+  }
+  return loads;
+}
+
 std::vector<ReservationDecision> decisions_of(
     const model::Model& model, const std::vector<budget::Reservation>& reservations) {
   std::vector<ReservationDecision> result;
@@ -238,24 +252,37 @@ std::optional<std::vector<ReservationDecision>> Manager::kept(
     const model::Model& model, const std::vector<ReservationDecision>& wanted,
     const Situation& situation) {
   std::vector<ReservationDecision> former;
-  std::vector<budget::Load> loads;
   for (const ReservationDecision& each : wanted) {
-    const auto found = reservation_of(last_.reservations, each.executor);
+    const auto found = reservation_of(last_.grounds, each.executor);
     if (!found) return std::nullopt;
     former.push_back(*found);
-    const auto executor = std::ranges::find(model.executors, each.executor, &model::Executor::id);
-    loads.push_back({.density = static_cast<double>(found->budget.count()) /
-                                static_cast<double>(found->deadline.count()),
-                     .threads = static_cast<int>(executor->threads),
-                     .core = found->core});
   }
   const int spare = situation.crowded ? 0 : options_.spare;
   const double most = bandwidth(model, wanted) * (100 + spare) / 100;
-  if (bandwidth(model, former) > most || !budget::map_to_cores(loads, situation.cores) ||
+  if (bandwidth(model, former) > most ||
+      !budget::map_to_cores(loads_of(model, former), situation.cores) ||
       !keeps_goals(model, former)) {
     return std::nullopt;
   }
   return former;
+}
+
+std::vector<ReservationDecision> Manager::not_yet_smaller(
+    const model::Model& model, const std::vector<ReservationDecision>& wanted,
+    const Situation& situation) const {
+  if (situation.crowded) return wanted;
+  std::vector<ReservationDecision> larger = wanted;
+  for (ReservationDecision& each : larger) {
+    const auto former = reservation_of(earlier_, each.executor);
+    if (former && former->period == each.period && former->deadline == each.deadline) {
+      each.budget = std::max(each.budget, former->budget);
+    }
+  }
+  const auto mapping = budget::map_to_cores(loads_of(model, larger), situation.cores);
+  const bool are_bound =
+      std::ranges::all_of(larger, [](const auto& r) { return r.core.has_value(); });
+  const bool fit = mapping && (mapping->kind == budget::Mapping::Kind::global || are_bound);
+  return fit ? larger : wanted;
 }
 
 Manager::Basis Manager::basis_of(const model::Model& model, const budget::Cores& cores) {
@@ -278,7 +305,7 @@ bool Manager::still_holds(const model::Model& model, const Situation& situation)
   return reuses_ < most_reuses && !situation.crowded &&
          work_of(model) * (100 + options_.spare) >= work_ * 100 && !plan_.chains.empty() &&
          plan_.complete() && level_.guaranteed == plan_.chains.size() &&
-         basis_of(model, situation.cores) == basis_ && keeps_goals(model, last_.reservations);
+         basis_of(model, situation.cores) == basis_ && keeps_goals(model, last_.grounds);
 }
 
 void Manager::advise(const model::Model& model, const budget::Cores& cores) {
@@ -333,15 +360,17 @@ Decision Manager::decide(const Situation& situation) {
     managed.chains[all.chains[i].chain].goal.reset();
   }
   if (holds) {
-    decision.reservations = last_.reservations;
+    decision.grounds = last_.grounds;
   } else {
     const bool fewer = level_.guaranteed < guaranteed_chains(all);
     const ReservationPlan enacted = fewer ? plan(managed, situation.cores) : all;
     const auto wanted = reservations(managed, enacted, situation);
-    decision.reservations = kept(managed, wanted, situation).value_or(wanted);
+    decision.grounds = kept(managed, wanted, situation).value_or(wanted);
   }
+  if (situation.time != last_.time) earlier_ = last_.grounds;
+  decision.reservations = not_yet_smaller(managed, decision.grounds, situation);
   const analysis::Bounds bounds =
-      analysis::analyze(with_reservations(managed, decision.reservations, 0), options_.analysis);
+      analysis::analyze(with_reservations(managed, decision.grounds, 0), options_.analysis);
   for (std::size_t i = 0; i < all.chains.size(); ++i) {
     const ChainPlan& planned = all.chains[i];
     ChainDecision& chain = decision.chains.emplace_back();

@@ -70,7 +70,8 @@ void Promises::set(const std::string& chain, Term term) {
 }
 
 void Promises::enacted(const Decision& decision, const model::Model& model, Instant now) {
-  const auto basis = std::make_shared<const Basis>(Basis{model, decision.reservations});
+  const auto basis =
+      std::make_shared<const Basis>(Basis{model, decision.grounds, decision.reservations});
   std::map<std::string, Term> decided;
   for (const ChainDecision& chain : decision.chains) {
     if (chain.state == ChainState::guaranteed && chain.bound) {
@@ -84,7 +85,8 @@ void Promises::enacted(const Decision& decision, const model::Model& model, Inst
       }
     }
   }
-  for (const auto& [chain, terms] : terms_) decided.try_emplace(chain, Term{.from = now});
+  for (const auto& [chain, terms] : terms_)
+    decided.try_emplace(chain, Term{.from = now, .basis = basis});
   for (auto& [chain, term] : decided) set(chain, std::move(term));
   for (const model::Chain& chain : model.chains) ways_[chain.id] = callbacks_of(model, chain);
 }
@@ -114,6 +116,21 @@ const Promises::Term* Promises::term_of(const std::string& chain, Instant activa
   return later == known->second.begin() ? nullptr : &*std::prev(later);
 }
 
+std::string Promises::reduced(const std::string& chain, const Term& term,
+                              Instant completion) const {
+  for (const Term& later : terms_.at(chain)) {
+    if (later.from <= term.from || later.from >= completion || !later.basis) continue;
+    for (const ReservationDecision& granted : term.grounds(chain)) {
+      const auto found = std::ranges::find(later.basis->reservations, granted.executor,
+                                           &ReservationDecision::executor);
+      if (found == later.basis->reservations.end() || found->budget < granted.budget) {
+        return granted.executor;
+      }
+    }
+  }
+  return {};
+}
+
 void Promises::consider(Withdrawal& withdrawal, const Breach& instance, const Term& term) {
   if (instance.latency <= instance.bound) {
     withdrawal.is_tried = withdrawal.is_tried || term.is_withheld;
@@ -134,9 +151,9 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
   const bool is_withdrawn = withdrawn != withdrawals_.end() && !withdrawn->second.is_over;
   if (is_withdrawn) consider(withdrawn->second, instance, *term);
   if (term->is_withheld) return std::nullopt;
+  if (instance.latency > bound) instance.reduced = reduced(chain, *term, completion);
   if (instance.latency > bound && runs) {
-    instance.late = late_supply(term->basis->model, chain, term->basis->reservations, runs,
-                                activation, completion, bound);
+    instance.late = late_supply(term->grounds(chain), runs, activation, completion, bound);
   }
   PromiseAccount& account = accounts_[chain];
   if (instance.latency > bound && instance.is_the_hosts()) {
@@ -173,7 +190,12 @@ void Promises::explain_breach(const std::string& chain, Withdrawal& withdrawal,
   std::string exceeds = what_exceeds(promised->model, model, chain);
   std::string supply = describe_supply(breach);
   if (breach.is_explained_by_supply()) std::swap(exceeds, supply);
-  account.reason = exceeds + (exceeds.empty() || supply.empty() ? "" : "; ") + supply;
+  if (!breach.reduced.empty()) {
+    account.reason = fmt::format(
+        "the reservation of {} was made smaller while the message was on its way", breach.reduced);
+  } else {
+    account.reason = exceeds + (exceeds.empty() || supply.empty() ? "" : "; ") + supply;
+  }
   if (account.reason.empty()) {
     account.reason = "nothing that the bound assumes was seen to fail";
     ++withdrawal.unexplained;

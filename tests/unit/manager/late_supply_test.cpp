@@ -80,15 +80,17 @@ TEST(LateSupply, OfAChainIsThatOfTheExecutorsItPasses) {
   for (const model::Executor& executor : model.executors) {
     reservations.push_back({executor.id, 3ms, 5ms, 5ms, {}});
   }
+  const auto along = reservations_along(model, "pilot", reservations);
+  ASSERT_EQ(along.size(), 2U);
+  EXPECT_TRUE(reservations_along(model, "other", reservations).empty());
   const auto runs = [&](const std::string& executor, Instant after) {
     EXPECT_EQ(after, at(0ms) - 20ms);
     EXPECT_NE(executor, model.executors[2].id);
     const Duration more = executor == model.executors[0].id ? 1ms : 2ms;
     return std::vector<std::vector<ThreadRun>>{{first(3ms, 3ms)}, {first(7ms + more, 3ms)}};
   };
-  const auto late = late_supply(model, "pilot", reservations, runs, at(0ms), at(30ms), 20ms);
+  const auto late = late_supply(along, runs, at(0ms), at(30ms), 20ms);
   EXPECT_EQ(late, (LateSupply{3ms, model.executors[1].id}));
-  EXPECT_EQ(late_supply(model, "other", reservations, runs, at(0ms), at(30ms), 20ms), LateSupply{});
 }
 
 }  // namespace

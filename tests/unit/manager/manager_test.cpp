@@ -244,6 +244,61 @@ TEST(Manager, KeepsBudgetsThatAreEnoughAndNotTooLarge) {
   EXPECT_LT(much_less.reservations[0].budget, first.reservations[0].budget);
 }
 
+/// One executor's callback becomes longer and the other's shorter. A message that is on its way
+/// from the one to the other would have the smaller budget on both.
+TEST(Manager, MakesAReservationSmallerADecisionAfterItWantsTo) {
+  Manager manager({.spare = 0, .left = 100});
+  Situation now = situation(two_chains(ms(10), ms(5)));
+  const auto decide = [&](Duration first, Duration second) {
+    now.time += std::chrono::seconds{1};
+    now.model = two_chains(first, second);
+    return manager.decide(now);
+  };
+  const Decision before = decide(ms(10), ms(5));
+  const Decision change = decide(ms(5), ms(10));
+  const Decision again = manager.decide(now);  // as after a refusal
+  const Decision after = decide(ms(5), ms(10));
+  const auto budget = [](const Decision& decision, std::size_t executor) {
+    return decision.reservations.at(executor).budget;
+  };
+  ASSERT_THAT(states(change), ElementsAre(guaranteed, guaranteed));
+  EXPECT_GT(budget(change, 1), budget(before, 1));
+  EXPECT_EQ(budget(change, 0), budget(before, 0));
+  EXPECT_EQ(again.reservations, change.reservations);
+  EXPECT_LT(budget(after, 0), budget(before, 0));
+  EXPECT_EQ(budget(after, 1), budget(change, 1));
+  // What is promised holds after that as well.
+  EXPECT_EQ(change.grounds, after.reservations);
+  EXPECT_EQ(change.chains[0].bound, after.chains[0].bound);
+}
+
+TEST(Manager, ExchangesReservationsAtOnceWhereBothDoNotFit) {
+  Manager manager({.spare = 0, .left = 100});
+  Situation now = situation(two_chains(ms(25), ms(5)));
+  const Decision before = manager.decide(now);
+  now.time += std::chrono::seconds{1};
+  now.model = two_chains(ms(5), ms(25));
+  const Decision after = manager.decide(now);
+  ASSERT_THAT(states(after), ElementsAre(guaranteed, guaranteed));
+  EXPECT_LT(after.reservations[0].budget, before.reservations[0].budget);
+  EXPECT_EQ(after.reservations, after.grounds);
+}
+
+/// Together they would need cores of their own, which the larger ones do not have.
+TEST(Manager, ExchangesReservationsAtOnceWhereBothWouldHaveToBePinned) {
+  Manager manager({.spare = 0, .left = 100});
+  Situation now = situation(two_chains(ms(28), ms(18)));
+  now.cores.numbers = {0, 1};
+  const Decision before = manager.decide(now);
+  now.time += std::chrono::seconds{1};
+  now.model = two_chains(ms(18), ms(28));
+  const Decision after = manager.decide(now);
+  ASSERT_THAT(states(after), ElementsAre(guaranteed, guaranteed));
+  for (const ReservationDecision& each : after.reservations) ASSERT_FALSE(each.core);
+  EXPECT_LT(after.reservations[0].budget, before.reservations[0].budget);
+  EXPECT_EQ(after.reservations, after.grounds);
+}
+
 TEST(Manager, GivesReservationsWhatIsLeftOver) {
   Manager careful({.left = 100});
   Manager generous({.left = 25});

@@ -222,6 +222,7 @@ RunsOf one_run(Instant begin, Duration lasts, Duration cpu) {
 Decision reserve(Duration bound) {
   Decision decision = promise(bound);
   decision.reservations.push_back({"e0", 5ms, 10ms, 10ms, {}});
+  decision.grounds = decision.reservations;
   return decision;
 }
 
@@ -255,6 +256,27 @@ TEST(Promises, AReservationThatWasServedIsNotNamed) {
   promises.explain(pilot(1ms), at(200));
   EXPECT_EQ(promises.accounts().at("pilot").reason,
             "nothing that the bound assumes was seen to fail");
+}
+
+/// It began while its thread had more, and was not promised that it may get less.
+TEST(Promises, AReservationThatBecameSmallerMeanwhileIsNamed) {
+  const auto reason = [](const Decision& later) {
+    Promises promises;
+    promises.enacted(reserve(20ms), pilot(1ms), at(0));
+    promises.enacted(later, pilot(1ms), at(110));
+    EXPECT_TRUE(promises.completed("pilot", at(100), at(130)));
+    promises.explain(pilot(1ms), at(200));
+    return promises.accounts().at("pilot").reason;
+  };
+  const std::string named =
+      "the reservation of e0 was made smaller while the message was on its way";
+  const std::string none = "nothing that the bound assumes was seen to fail";
+  Decision later = reserve(30ms);
+  later.reservations[0].budget = later.grounds[0].budget = 4ms;
+  EXPECT_EQ(reason(later), named);
+  later.reservations[0].budget = 5ms;  // it becomes smaller with the next decision
+  EXPECT_EQ(reason(later), none);
+  EXPECT_EQ(reason(promise({})), named) << "there is none any more";
 }
 
 /// Linux says 10 ms until 20 ms were taken.

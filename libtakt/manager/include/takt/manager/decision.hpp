@@ -90,6 +90,9 @@ struct Decision {
   std::vector<ReservationDecision> reservations;
   /// What differs from the decision before, a line each; empty: nothing.
   std::vector<std::string> changes;
+  /// The reservations that bounds rest on. Those above may be larger until the next decision: a
+  /// message on its way has what its own bound rests on. No part of documents.
+  std::vector<ReservationDecision> grounds{};
   bool operator==(const Decision&) const = default;
 
   /// The chain, if it is guaranteed, is not any more, for that reason.

@@ -42,11 +42,15 @@ struct LateSupply {
                                    const ReservationDecision& reservation, Instant from,
                                    Instant until);
 
-/// The same for an instance of a chain of this model, of all executors that it passes. Runs count
-/// from `bound` before the instance on: what it waited for may have waited itself.
-[[nodiscard]] LateSupply late_supply(const model::Model& model, const std::string& chain,
-                                     const std::vector<ReservationDecision>& reservations,
+/// The same for an instance of a chain, of all these executors. Runs count from `bound` before the
+/// instance on: what it waited for may have waited itself.
+[[nodiscard]] LateSupply late_supply(std::span<const ReservationDecision> reservations,
                                      const RunsOf& runs, Instant activation, Instant completion,
                                      Duration bound);
+
+/// Those of the executors that the chain of this name passes.
+[[nodiscard]] std::vector<ReservationDecision> reservations_along(
+    const model::Model& model, const std::string& chain,
+    const std::vector<ReservationDecision>& reservations);
 
 }  // namespace takt::manager

@@ -81,6 +81,11 @@ class Manager {
   [[nodiscard]] std::vector<ReservationDecision> reservations(const model::Model& model,
                                                               const budget::ReservationPlan& plan,
                                                               const Situation& situation);
+  /// These reservations, but none smaller than at the decision before, if there is room: messages
+  /// on their way have then what their bounds rest on.
+  [[nodiscard]] std::vector<ReservationDecision> not_yet_smaller(
+      const model::Model& model, const std::vector<ReservationDecision>& wanted,
+      const Situation& situation) const;
   /// With these reservations, and execution times longer by the margin, all goals are kept.
   [[nodiscard]] bool keeps_goals(const model::Model& model,
                                  const std::vector<ReservationDecision>& reservations);
@@ -119,6 +124,9 @@ class Manager {
   std::optional<Duration> period_;
   std::vector<std::string> period_of_;
   Decision last_;
+  /// The grounds of the last decision of an earlier time: of one that is refused, none is carried
+  /// out.
+  std::vector<ReservationDecision> earlier_;
   budget::ReservationPlan plan_;
   Basis basis_;
   /// The longest runs of all callbacks of the plan's model together.

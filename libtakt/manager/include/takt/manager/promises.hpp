@@ -27,6 +27,9 @@ struct Breach {
   /// For how long the host of a virtual machine took its processors meanwhile, or as long as the
   /// bound before: what waited then may have come first.
   Duration stolen{};
+  /// An executor of the chain whose reservation was made smaller than the bound rests on while the
+  /// instance was on its way; empty: there is none.
+  std::string reduced{};
   /// How late the chain's threads got the processor time of their reservations meanwhile.
   LateSupply late{};
   /// That is enough to have made it one.
@@ -113,15 +116,22 @@ class Promises {
   /// What bounds rest on.
   struct Basis {
     model::Model model;
+    std::vector<ReservationDecision> grounds;
+    /// What is reserved while the bound is in force: at least the grounds.
     std::vector<ReservationDecision> reservations;
   };
   using SharedBasis = std::shared_ptr<const Basis>;
-  /// From a time on, this bound was in force, or withheld; none: the chain was not guaranteed.
+  /// From a time on, this bound was in force, or withheld; none: the chain was not guaranteed. The
+  /// basis is null until there is a decision.
   struct Term {
     Instant from;
     std::optional<Duration> bound{};
     bool is_withheld = false;
     SharedBasis basis{};
+    /// Of the executors that the chain passes.
+    [[nodiscard]] std::vector<ReservationDecision> grounds(const std::string& chain) const {
+      return reservations_along(basis->model, chain, basis->grounds);
+    }
   };
   struct Withdrawal {
     bool is_over = true;
@@ -144,6 +154,9 @@ class Promises {
     [[nodiscard]] int decisions() const;
   };
   void set(const std::string& chain, Term term);
+  /// Breach::reduced of an instance of this chain that was activated in this term.
+  [[nodiscard]] std::string reduced(const std::string& chain, const Term& term,
+                                    Instant completion) const;
   [[nodiscard]] const Term* term_of(const std::string& chain, Instant activation) const;
   /// An instance of a chain that is withdrawn.
   static void consider(Withdrawal& withdrawal, const Breach& instance, const Term& term);
