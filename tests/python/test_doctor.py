@@ -14,6 +14,7 @@ from robot import run_takt
 from takt import doctor
 from takt.doctor import (
     machine,
+    preemption,
     privileges,
     probing,
     rclpy_executors,
@@ -27,7 +28,7 @@ from takt.doctor.check import Check, State, first_line, output_of
 
 SUBJECTS = {
     *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
-    *("reservations", "budgets"),
+    *("reservations", "budgets", "preemption"),
     *("privileges", "cores", "clocks", "cgroups", "pinning", "netns", "graphviz", "compilers"),
 }
 
@@ -293,3 +294,50 @@ def test_budgets_are_not_tried_where_reservations_are_refused(
     check = supply.budgets()
     assert check.state is State.LIMITED
     assert "Operation not permitted" in check.detail
+
+
+DYNAMIC = "Linux version 6.18.0 (gcc) #1 SMP PREEMPT_DYNAMIC"
+CHOICES = "sys/kernel/debug/sched/preempt"
+
+
+@pytest.mark.parametrize(
+    ("files", "mode", "state", "remedy"),
+    [
+        ({CHOICES: "none voluntary (full) lazy"}, "full", State.OK, None),
+        ({CHOICES: "none voluntary full (lazy)"}, "lazy", State.OK, None),
+        ({CHOICES: "(none) voluntary full"}, "none", State.LIMITED, "preempt=full"),
+        ({"proc/cmdline": "quiet preempt=voluntary"}, "voluntary", State.LIMITED, "preempt=full"),
+        ({"proc/cmdline": "preempt=none preempt=full"}, "full", State.OK, None),
+        ({"boot/config-6.18.0": "CONFIG_PREEMPT_NONE=y"}, "none", State.LIMITED, "preempt=full"),
+        (
+            {"boot/config-6.18.0": "# CONFIG_PREEMPT_NONE is not set\nCONFIG_PREEMPT=y"},
+            "full",
+            State.OK,
+            None,
+        ),
+        (
+            {
+                "proc/version": "Linux version 5.4 SMP",
+                "boot/config-6.18.0": "CONFIG_PREEMPT_NONE=y",
+            },
+            "none",
+            State.LIMITED,
+            "CONFIG_PREEMPT",
+        ),
+        ({"proc/version": "Linux version 6.18 SMP PREEMPT_RT"}, "real-time", State.OK, None),
+        ({"sys/kernel/realtime": "1"}, "real-time", State.OK, None),
+        ({"proc/config.gz": "no archive"}, None, State.LIMITED, "debugfs"),
+        ({}, None, State.LIMITED, "debugfs"),
+    ],
+)
+def test_preemption_is_what_the_kernel_says_of_itself(
+    tmp_path: Path, files: dict[str, str], mode: str | None, state: State, remedy: str | None
+) -> None:
+    known = {"proc/version": DYNAMIC, "proc/sys/kernel/osrelease": "6.18.0", **files}
+    for name, text in known.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{text}\n")
+    check = preemption.preemption(tmp_path)
+    assert (check.facts["mode"], check.state) == (mode, state)
+    assert (remedy is None) == (check.remedy is None)
+    assert remedy is None or remedy in (check.remedy or "")

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from takt.doctor import machine, privileges, reservations, ros, scheduling, supply, tracing
+from takt.doctor import (
+    machine,
+    preemption,
+    privileges,
+    reservations,
+    ros,
+    scheduling,
+    supply,
+    tracing,
+)
 from takt.doctor.check import Check, State
 
 CHECKS = (
@@ -15,6 +24,7 @@ CHECKS = (
     scheduling.fifo,
     reservations.reservations,
     supply.budgets,
+    preemption.preemption,
     privileges.privileges,
     machine.cores,
     machine.clocks,
