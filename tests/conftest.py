@@ -24,7 +24,7 @@ TEARDOWN_LIMIT = 300.0
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """A test's failure lifts all its limits of time: what cleans up then could wait for ever."""
-    place = item.config.stash[fault_handler_stderr_fd_key]
+    place = item.config.stash.get(fault_handler_stderr_fd_key, 2)
     faulthandler.dump_traceback_later(TEARDOWN_LIMIT, exit=True, file=place)
     try:
         return (yield)

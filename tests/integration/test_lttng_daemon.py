@@ -108,7 +108,8 @@ def test_who_ends_it_after_a_kill_keeps_others_from_using_it_meanwhile(tmp_path:
     stops.write_text(
         f'#!/bin/sh\n{shutil.which("lttng")} "$@"; status=$?\n'
         f"case $* in *xml*list) number=$(cat {NUMBER}); kill -STOP $number\n"
-        'until grep -q "^State:.T" /proc/$number/status; do sleep 0.01; done;; esac; exit $status\n'
+        "while kill -0 $number && ! grep -q '^State:.T' /proc/$number/status; do sleep 0.01; done\n"
+        ";; esac; exit $status\n"
     )
     stops.chmod(0o700)
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}

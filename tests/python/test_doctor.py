@@ -325,6 +325,7 @@ CHOICES = "sys/kernel/debug/sched/preempt"
             "CONFIG_PREEMPT",
         ),
         ({"proc/version": "Linux version 6.18 SMP PREEMPT_RT"}, "real-time", State.OK, None),
+        ({"proc/version": "Linux version 5.15 SMP PREEMPT"}, "full", State.OK, None),
         ({"sys/kernel/realtime": "1"}, "real-time", State.OK, None),
         ({"proc/config.gz": "no archive"}, None, State.LIMITED, "debugfs"),
         ({}, None, State.LIMITED, "debugfs"),

@@ -174,7 +174,7 @@ RosProgram seen_once(pid_t process, Tracer tracer) {
 
 RosProgram look_into(pid_t process, Tracer tracer) {
   const RosProgram program = seen_once(process, tracer);
-  // Of a process that ends meanwhile the kernel tells the first of its mappings alone.
+  // If the process ends meanwhile, the kernel shows only the first of its mappings.
   return program.uses_ros && !program.is_recorded ? seen_once(process, tracer) : program;
 }
 

@@ -26,12 +26,13 @@ Duration late_supply(std::span<const ThreadRun> runs, const ReservationDecision&
 }
 
 LateSupply late_supply(std::span<const ReservationDecision> reservations, const RunsOf& runs,
-                       Instant activation, Instant completion, Duration bound) {
+                       Instant since, Instant activation, Instant completion) {
   LateSupply late;
   Duration latest{};
   for (const ReservationDecision& reservation : reservations) {
     Duration here{};
-    for (const auto& thread : runs(reservation.executor, activation - bound)) {
+    for (auto& thread : runs(reservation.executor, since)) {
+      std::erase_if(thread, [&](const ThreadRun& run) { return run.start < since; });
       here = std::max(here, late_supply(thread, reservation, activation, completion));
     }
     late.time += here;

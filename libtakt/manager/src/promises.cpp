@@ -153,7 +153,8 @@ std::optional<Breach> Promises::completed(const std::string& chain, Instant acti
   if (term->is_withheld) return std::nullopt;
   if (instance.latency > bound) instance.reduced = reduced(chain, *term, completion);
   if (instance.latency > bound && runs) {
-    instance.late = late_supply(term->grounds(chain), runs, activation, completion, bound);
+    const Instant since = std::max(activation - bound, term->from);
+    instance.late = late_supply(term->grounds(chain), runs, since, activation, completion);
   }
   PromiseAccount& account = accounts_[chain];
   if (instance.latency > bound && instance.is_the_hosts()) {
@@ -186,7 +187,7 @@ void Promises::explain_breach(const std::string& chain, Withdrawal& withdrawal,
   const SharedBasis promised = std::exchange(withdrawal.basis, nullptr);
   PromiseAccount& account = accounts_[chain];
   const Breach& breach = *account.breach;
-  // What is enough to explain it comes first.
+  // A cause that is enough alone comes first.
   std::string exceeds = what_exceeds(promised->model, model, chain);
   std::string supply = describe_supply(breach);
   if (breach.is_explained_by_supply()) std::swap(exceeds, supply);

@@ -54,7 +54,9 @@ def mode_of(root: Path) -> str | None:
         if asked and asked[-1] in MODES:
             return str(asked[-1])
     configured = _configuration(root)
-    return next((mode for line, mode in BY_CONFIGURATION.items() if line in configured), None)
+    mode = next((mode for line, mode in BY_CONFIGURATION.items() if line in configured), None)
+    # A kernel that was built for full or lazy preemption calls itself so (Linux, init/Makefile).
+    return mode or ("full" if re.search(r"\bPREEMPT\b", version) else None)
 
 
 def _configuration(root: Path) -> frozenset[str]:

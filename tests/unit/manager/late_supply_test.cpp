@@ -89,7 +89,7 @@ TEST(LateSupply, OfAChainIsThatOfTheExecutorsItPasses) {
     const Duration more = executor == model.executors[0].id ? 1ms : 2ms;
     return std::vector<std::vector<ThreadRun>>{{first(3ms, 3ms)}, {first(7ms + more, 3ms)}};
   };
-  const auto late = late_supply(along, runs, at(0ms), at(30ms), 20ms);
+  const auto late = late_supply(along, runs, at(0ms) - 20ms, at(0ms), at(30ms));
   EXPECT_EQ(late, (LateSupply{3ms, model.executors[1].id}));
 }
 

@@ -258,6 +258,15 @@ TEST(Promises, AReservationThatWasServedIsNotNamed) {
             "nothing that the bound assumes was seen to fail");
 }
 
+TEST(Promises, WhatBeganBeforeItsReservationIsNotLate) {
+  Promises promises;
+  promises.enacted(reserve(20ms), pilot(1ms), at(105));
+  const auto breach =
+      promises.completed("pilot", at(110), at(140), {}, one_run(at(100), 40ms, 1ms));
+  ASSERT_TRUE(breach);
+  EXPECT_EQ(breach->late, LateSupply{});
+}
+
 /// It began while its thread had more, and was not promised that it may get less.
 TEST(Promises, AReservationThatBecameSmallerMeanwhileIsNamed) {
   const auto reason = [](const Decision& later) {

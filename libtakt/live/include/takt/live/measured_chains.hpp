@@ -52,8 +52,8 @@ class MeasuredChains final : public execution::Observer {
   }
   /// Counts the instances of a chain that have ended and wait for a sender to end.
   [[nodiscard]] std::size_t waiting(std::size_t chain) const { return measurer_->waiting(chain); }
-  /// Of the instances that are remembered for the next model, those of a thread that ended after
-  /// this time, in the order of their ends.
+  /// The instances of a thread that ended after this time, in the order of their ends. Only those
+  /// are known that are remembered for the next model.
   [[nodiscard]] std::vector<execution::CallbackInstance> instances(execution::ThreadIndex thread,
                                                                    Instant after) const;
   /// Forgets the latencies of instances that ended before this time.

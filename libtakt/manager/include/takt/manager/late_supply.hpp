@@ -42,11 +42,12 @@ struct LateSupply {
                                    const ReservationDecision& reservation, Instant from,
                                    Instant until);
 
-/// The same for an instance of a chain, of all these executors. Runs count from `bound` before the
-/// instance on: what it waited for may have waited itself.
+/// The same for an instance of a chain, of all these executors. Runs count that began at `since` or
+/// later, from when on the reservations have been so large: what the instance waited for may have
+/// waited itself.
 [[nodiscard]] LateSupply late_supply(std::span<const ReservationDecision> reservations,
-                                     const RunsOf& runs, Instant activation, Instant completion,
-                                     Duration bound);
+                                     const RunsOf& runs, Instant since, Instant activation,
+                                     Instant completion);
 
 /// Those of the executors that the chain of this name passes.
 [[nodiscard]] std::vector<ReservationDecision> reservations_along(

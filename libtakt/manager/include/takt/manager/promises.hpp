@@ -117,7 +117,7 @@ class Promises {
   struct Basis {
     model::Model model;
     std::vector<ReservationDecision> grounds;
-    /// What is reserved while the bound is in force: at least the grounds.
+    /// These are reserved while the bound is in force; none is smaller than in the grounds.
     std::vector<ReservationDecision> reservations;
   };
   using SharedBasis = std::shared_ptr<const Basis>;
@@ -128,7 +128,7 @@ class Promises {
     std::optional<Duration> bound{};
     bool is_withheld = false;
     SharedBasis basis{};
-    /// Of the executors that the chain passes.
+    /// The grounds for the executors that the chain passes.
     [[nodiscard]] std::vector<ReservationDecision> grounds(const std::string& chain) const {
       return reservations_along(basis->model, chain, basis->grounds);
     }
