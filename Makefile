@@ -43,7 +43,7 @@ web: setup build/release/build.ninja  ## the viewer alone
 	@$(environment); cmake --build --preset release --target takt_web
 
 # Integration tests wait most of the time: the Python tests compute beside them, at a lower priority.
-test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 and LTTng
+test: build stores  ## all tests: C++, viewer, Python, and integration on real ROS 2 and LTTng
 	@$(environment); $(loopback); \
 	failed=(); \
 	run() { echo "== $$1"; "$${@:2}" || failed+=("$$1"); }; \
@@ -56,6 +56,10 @@ test: build  ## all tests: C++, viewer, Python, and integration on real ROS 2 an
 	run "Python tests" wait $$!; \
 	cat "$$log"; \
 	if [ $${#failed[@]} -gt 0 ]; then echo "failed: $${failed[*]}" >&2; exit 1; fi
+
+.PHONY: stores
+stores: setup  ## object stores of this machine, which a test of takt fleet needs
+	@setup/stores.sh
 
 demo: setup build/release/build.ninja  ## a robot that is late: why, what helps, and what keeps it so beside a load
 	@$(environment); \

@@ -19,5 +19,5 @@ lock ros-jazzy --constraint bootstrap.lock --constraint python.lock
 lock ros-kilted --constraint bootstrap.lock --constraint python.lock
 lock estimation --no-emit-package numpy --constraint ros-jazzy.lock
 lock fleet --no-emit-package numpy --constraint ros-jazzy.lock --constraint python.lock
-lock s3  # an environment of its own
+lock stores  # an environment of its own
 lock packaging --constraint bootstrap.lock --constraint python.lock
