@@ -32,6 +32,7 @@ OURS = {
     "takt:waitable_triggered",
     "takt:link_send",
     "takt:link_receive",
+    "takt:message_stamp",
     "takt:share_take",
     "takt:rate_sleep",
     "takt:rate_wakeup",
@@ -100,6 +101,7 @@ def calls() -> list[Call]:
     result.append(("takt_trace_waitable_triggered", [("void *", 0x60)]))
     message = [("uint8_t *", list(range(gid_size()))), ("int64_t", 11)]
     result += [(f"takt_trace_link_{what}", message) for what in ("send", "receive")]
+    result.append(("takt_trace_message_stamp", [("void *", 0x5B), ("int64_t", 13)]))
     result.append(("takt_trace_share_take", [("void *", 0x5A), ("int64_t", 12)]))
     result.append(("takt_trace_rate_sleep", [("int64_t", 9)]))
     result.append(("takt_trace_rate_wakeup", []))

@@ -13,6 +13,8 @@ from robot import run_takt
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "tests/recordings/scores"
+UNSTAMPED = ROOT / "tests/recordings/links"
+"""Has two recordings without the stamps of messages."""
 NAMES = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*.tar.xz"))
 TABLE = (ROOT / "docs/flow.md").read_text(encoding="utf-8").splitlines()
 
@@ -35,8 +37,8 @@ def test_the_table_has_what_the_recordings_give(tmp_path: Path, name: str) -> No
     assert right == known > 0
 
 
-def warnings(name: str, *options: str) -> list[str]:
-    done = run_takt("flow", RECORDINGS / f"{name}.tar.xz", "--json", *options)
+def warnings(recording: Path, *options: str) -> list[str]:
+    done = run_takt("flow", recording, "--json", *options)
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout)["provenance"]["warnings"]
     return found
@@ -44,7 +46,8 @@ def warnings(name: str, *options: str) -> list[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_flows_may_miss_is_said(name: str) -> None:
-    lines = [line for line in warnings(name) if "nothing shows whether" in line]
+    told = warnings(RECORDINGS / f"{name}.tar.xz")
+    lines = [line for line in told if "nothing shows whether" in line]
     if name in UNKNOWN:
         (line,) = lines
         assert f"messages of {UNKNOWN[name]} go into" in line
@@ -52,16 +55,15 @@ def test_what_flows_may_miss_is_said(name: str) -> None:
         assert lines == []
 
 
-def test_a_declared_policy_makes_sets_known(tmp_path: Path) -> None:
+def test_a_declared_policy_makes_sets_known_without_stamps(tmp_path: Path) -> None:
     """Of exact time, the message that completes a set is of it."""
     links = tmp_path / "links.yaml"
     links.write_text("links: [{join: '/middle:/x', with: ['/middle:/y'], kind: exact_time}]\n")
-    shutil.unpack_archive(RECORDINGS / "exact_lossy.tar.xz", tmp_path, filter="data")
+    name = "exact_lossy_unstamped"
+    shutil.unpack_archive(UNSTAMPED / f"{name}.tar.xz", tmp_path, filter="data")
     cells = []
     for options in ((), ("--links", str(links))):
-        told = row(
-            "exact_lossy", tmp_path / "exact_lossy", RECORDINGS / "exact_lossy.txt", *options
-        )
+        told = row(name, tmp_path / "exact_lossy", UNSTAMPED / f"{name}.txt", *options)
         cells.append([int(cell) for cell in told.split("|")[2:5]])
     (entries, found, right), (_, known, known_right) = cells
     assert found == right
@@ -69,11 +71,18 @@ def test_a_declared_policy_makes_sets_known(tmp_path: Path) -> None:
     assert known >= max(found, entries // 2)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("approximate")])
-def test_joins_whose_sets_may_be_wrong_say_so(name: str) -> None:
-    (line,) = (line for line in warnings(name) if "message_filters" in line)
+def test_sets_are_known_by_stamps_alone(tmp_path: Path) -> None:
+    """What is said of messages that waited is right where there are none, too, and says so."""
+    name = "approximate_unstamped"
+    shutil.unpack_archive(UNSTAMPED / f"{name}.tar.xz", tmp_path, filter="data")
+    told = row(name, tmp_path / "approximate", UNSTAMPED / f"{name}.txt")
+    entries, known, right = (int(cell) for cell in told.split("|")[2:5])
+    assert 0 < right == known < 0.6 * entries
+    (line,) = (x for x in warnings(UNSTAMPED / f"{name}.tar.xz") if "message_filters" in x)
     assert line.startswith("/middle joins")
     assert "ApproximateTime in C++" in line
+    stamped = warnings(RECORDINGS / "approximate.tar.xz")
+    assert not any("message_filters" in each for each in stamped)
 
 
 def test_every_row_has_a_recording() -> None:

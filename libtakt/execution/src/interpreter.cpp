@@ -555,6 +555,10 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RclPublish& publis
                             publish.message);
 }
 
+void Interpreter::on(const Occurrence& at, const tracepoints::MessageStamp& message) {
+  publications_.stamp(at.thread, message.rmw_publisher_handle, message.stamp);
+}
+
 void Interpreter::on(const Occurrence& at, const tracepoints::RmwPublish& message) {
   publish(at,
           publications_.rmw_publish(at.thread, at.time, at.process, message.rmw_publisher_handle,

@@ -1,5 +1,7 @@
 #include "takt/execution/publication_tracker.hpp"
 
+#include <utility>
+
 #include "takt/base/grow.hpp"
 
 namespace takt::execution {
@@ -32,12 +34,18 @@ void PublicationTracker::rcl_publish(ThreadIndex thread, Instant time, ProcessIn
   current.publisher = objects_.publisher(process, publisher);
 }
 
+void PublicationTracker::stamp(ThreadIndex thread, std::uint64_t rmw_publisher,
+                               std::int64_t stamp) {
+  grow_to(stamps_, thread) = {rmw_publisher, stamp};
+}
+
 std::optional<Publication> PublicationTracker::rmw_publish(ThreadIndex thread, Instant time,
                                                            ProcessIndex process,
                                                            std::uint64_t rmw_publisher,
                                                            std::uint64_t message,
                                                            std::int64_t source_timestamp) {
   Open& current = open(thread);
+  const Stamp stamp = std::exchange(grow_to(stamps_, thread), {});
   const bool continues = current.active && current.in_rcl && current.message == message;
   std::optional<PublisherIndex> publisher = objects_.rmw_publisher(process, rmw_publisher);
   if (!publisher && continues) {
@@ -61,6 +69,7 @@ std::optional<Publication> PublicationTracker::rmw_publish(ThreadIndex thread, I
   publication.begin = continues ? current.begin : time;
   publication.sent = time;
   publication.source_timestamp = source_timestamp;
+  if (stamp.rmw_publisher == rmw_publisher) publication.stamp = stamp.stamp;
   current.active = current.active && !continues;
   return publication;
 }

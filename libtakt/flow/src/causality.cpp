@@ -7,6 +7,7 @@
 #include "takt/base/grow.hpp"
 #include "takt/flow/hand_overs.hpp"
 #include "takt/links/held_messages.hpp"
+#include "takt/links/stamped_sets.hpp"
 
 namespace takt::flow {
 
@@ -63,6 +64,7 @@ Causality::Causality(const History& history, const execution::Objects& objects,
       const bool bound = binds_on_arrival(number);
       if (link.matches_stamps) {
         find_range(number);
+        find_by_stamps(number);
       } else if (link.join == model::JoinKind::and_ || bound) {
         replay(number, bound);
       } else {
@@ -107,6 +109,14 @@ void Causality::find_used(std::size_t number) {
   }
 }
 
+/// Whether all messages of the link's inputs are there since they were made.
+bool Causality::is_whole(const links::Link& link) const {
+  return history_.store().first_run() == 1 &&
+         std::ranges::none_of(objects_.recoveries, [&](const execution::Recovery& recovery) {
+           return recovery.process == link.process;
+         });
+}
+
 /// A filter of message_filters makes its sets in the order of their stamps, and uses a message
 /// once. So each set uses a later message of an input than the set before, the first one may have
 /// used any since the input began to exist, and none one that came later than the set. Whether the
@@ -115,18 +125,13 @@ void Causality::find_range(std::size_t number) {
   const Store& store = history_.store();
   const links::Link& link = links_[number];
   const std::size_t inputs = link.inputs.size();
-  const bool is_whole =
-      store.first_run() == 1 &&
-      std::ranges::none_of(objects_.recoveries, [&](const execution::Recovery& recovery) {
-        return recovery.process == link.process;
-      });
   used_[number].assign(firings_[number].size() * inputs, InstanceId::none);
   oldest_[number] = used_[number];
   for (std::size_t i = 0; i < inputs; ++i) {
     const auto runs = history_.runs_of(link.inputs[i]);
     // The last run that a set before has used for certain, or at the earliest.
     InstanceId before = InstanceId::none;
-    bool is_known = is_whole;
+    bool is_known = is_whole(link);
     for (std::size_t f = 0; f < firings_[number].size(); ++f) {
       const InstanceId id = firings_[number][f];
       const Run& firing = *store.find(id);
@@ -149,6 +154,56 @@ void Causality::find_range(std::size_t number) {
       // messages again.
       is_known = is_known && oldest != InstanceId::none && oldest <= newest;
       if (is_known) before = oldest_[number][f * inputs + i] = oldest;
+    }
+  }
+}
+
+/// Where the stamps of all messages were recorded, and explain which messages completed the sets,
+/// they tell what the sets are made of. A run that made several sent a message of each in turn.
+void Causality::find_by_stamps(std::size_t number) {
+  const Store& store = history_.store();
+  const links::Link& link = links_[number];
+  const std::size_t inputs = link.inputs.size();
+  if (inputs < 2 || !is_whole(link)) return;
+  std::vector<std::pair<InstanceId, std::size_t>> runs;
+  for (std::size_t i = 0; i < inputs; ++i) {
+    for (const InstanceId run : history_.runs_of(link.inputs[i])) runs.emplace_back(run, i);
+  }
+  std::ranges::sort(runs);
+  std::vector<links::StampedMessage> messages;
+  std::vector<std::size_t> completions;
+  for (const auto& [run, input] : runs) {
+    const Message* const message = store.find(store.find(run)->source);
+    if (message == nullptr || message->stamp == 0) return;
+    const auto sets = std::ranges::count_if(history_.sent_by(run), [&](PublicationId sent) {
+      return store.find(sent)->publisher == link.outputs.front();
+    });
+    completions.insert(completions.end(), static_cast<std::size_t>(sets), messages.size());
+    messages.push_back({input, message->stamp});
+  }
+  auto sets = links::exact_sets(messages, inputs, completions);
+  if (!sets && !link.last_is_of_set) {
+    sets = links::approximate_sets(messages, inputs, completions);
+  }
+  if (!sets) return;
+  links_[number].has_known_sets = true;
+  std::ranges::fill(used_[number], InstanceId::none);
+  std::map<std::pair<InstanceId, execution::PublisherIndex>, std::size_t> told;
+  for (const links::StampedSet& set : *sets) {
+    const InstanceId run = runs[set.completed_by].first;
+    const auto firing = std::ranges::lower_bound(firings_[number], run) - firings_[number].begin();
+    std::vector<Input> members;
+    for (const std::size_t message : set.members) {
+      const InstanceId member = runs[message].first;
+      const LinkKind kind = member == run ? LinkKind::direct : LinkKind::partial_sync;
+      members.push_back({member, kind, number, member});
+      if (member != run) users_[number].emplace_back(member, static_cast<std::size_t>(firing));
+    }
+    for (const execution::PublisherIndex output : link.outputs) {
+      std::size_t before = told[{run, output}]++;
+      for (const PublicationId sent : history_.sent_by(run)) {
+        if (store.find(sent)->publisher == output && before-- == 0) sets_.emplace(sent, members);
+      }
     }
   }
 }
@@ -365,6 +420,10 @@ void Causality::inputs(PublicationId id, std::vector<Input>& inputs) const {
     if (handed != handed_.end()) inputs = handed->second;
     return;
   }
+  if (const auto set = sets_.find(id); set != sets_.end()) {
+    inputs = set->second;
+    return;
+  }
   inputs.push_back({message->run, LinkKind::direct, 0, message->run});
   if (message->publisher && message->publisher->value() < of_publisher_.size()) {
     for (const std::size_t link : of_publisher_[message->publisher->value()]) {
@@ -381,13 +440,17 @@ void Causality::outputs(InstanceId id,
   if (run == nullptr) {
     return;
   }
+  std::vector<Input> used;
   for (const PublicationId message : history_.sent_by(id)) {
-    outputs.emplace_back(message, LinkKind::direct);
+    inputs(message, used);
+    // The run may have completed a set of earlier messages.
+    if (std::ranges::find(used, id, &Input::run) != used.end()) {
+      outputs.emplace_back(message, LinkKind::direct);
+    }
   }
   if (!is_stored(run->callback)) {
     return;
   }
-  std::vector<Input> used;
   const auto add = [&](std::size_t number, InstanceId firing, auto is_used) {
     const auto& of_link = links_[number].outputs;
     bool found = false;
@@ -406,7 +469,10 @@ void Causality::outputs(InstanceId id,
     if (links_[number].kind == links::Link::Kind::joined) {
       const auto user = std::ranges::lower_bound(users_[number], std::pair(id, std::size_t{0}));
       if (user != users_[number].end() && user->first == id) {
-        add(number, firings[user->second], [](PublicationId) { return true; });
+        add(number, firings[user->second], [&](PublicationId message) {
+          inputs(message, used);
+          return std::ranges::find(used, id, &Input::run) != used.end();
+        });
       }
       continue;
     }

@@ -141,6 +141,7 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
   }
   const Splitter splitter(history, database, states_);
   collector_.collect({history, database, *causality, splitter, clocks_}, ends, next_, end);
+  links_ = causality->links();  // with what the stamps told
   next_ = end;
   return {};
 }

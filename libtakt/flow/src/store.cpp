@@ -128,7 +128,7 @@ void Store::on_publication(const execution::Database& /*database*/,
   assert(static_cast<std::uint64_t>(publication.id) == end_message());
   messages_.push_back({publication.begin, publication.sent, publication.topic,
                        publication.publisher, publication.thread, publication.instance,
-                       publication.callback, publication.intra_process});
+                       publication.callback, publication.intra_process, publication.stamp});
 }
 
 void Store::on_take(const execution::Database& database, const execution::Take& take) {

@@ -45,6 +45,7 @@ consteval Belongs belonging(EventType event) {
     case rmw_take_response:
     case callback_release:
     case waitable_triggered:
+    case message_stamp:
     case share_take:
       return Belongs::by_handle;
     case rmw_take:

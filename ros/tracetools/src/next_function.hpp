@@ -8,3 +8,9 @@ namespace takt::tracetools {
 void* next_function(const char* name, const void* ours);
 
 }  // namespace takt::tracetools
+
+/// In a function that replaces one of the middleware interface: the replaced one, as `real`. It is
+/// looked up once: whoever calls is in code that needs it, so it is loaded.
+#define TAKT_REAL(name)                                          \
+  static auto* const real = reinterpret_cast<decltype(&(name))>( \
+      takt::tracetools::next_function(#name, reinterpret_cast<const void*>(&(name))))

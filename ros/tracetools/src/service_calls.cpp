@@ -58,11 +58,6 @@ auto forward(Function* real, Failure failure, const Tell& tell, Arguments... arg
 
 }  // namespace
 
-// The real function is looked up once: the first caller is in code that needs it, so it is loaded.
-#define TAKT_REAL(name)                                        \
-  static auto* const real = reinterpret_cast<decltype(name)*>( \
-      next_function(#name, reinterpret_cast<const void*>(static_cast<decltype(name)*>(name))))
-
 extern "C" {
 
 rmw_client_t* rmw_create_client(const rmw_node_t* node,

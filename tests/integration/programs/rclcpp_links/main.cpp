@@ -129,6 +129,9 @@ class Robot {
         topic, 10, [](const Received&) {}, options);
   }
   void match(const Received& one, const Received& other) { z.publish({one, other}); }
+  void match_three(const Received& one, const Received& other, const Received& third) {
+    z.publish({one, other, third});
+  }
   void spin(rclcpp::Executor& executor, double seconds) {
     for (const auto& node : {source, middle, sink}) executor.add_node(node);
     std::thread stop([&] {
@@ -209,6 +212,31 @@ void exact_overflow(double s) { filters(s, {20ms, 20ms, 2, 0.3}, Exact(3)); }
 void approximate(double s) { filters(s, {20ms, 20ms, 0, 0, false}, Approximate(10)); }
 void approximate_rates(double s) { filters(s, {10ms, 25ms, 0, 0, false}, Approximate(10)); }
 void approximate_overflow(double s) { filters(s, {10ms, 25ms, 0, 0.1, false}, Approximate(2)); }
+/// Three inputs, whose messages have stamps of their own and come late by chance.
+void approximate_three(double seconds) {
+  Robot robot;
+  Output w(*robot.source, "/w");
+  const std::array outputs{&robot.x, &robot.y, &w};
+  const std::array periods{20ms, 25ms, 30ms};
+  message_filters::Subscriber<Message> of_x(robot.middle.get(), "/x");
+  message_filters::Subscriber<Message> of_y(robot.middle.get(), "/y");
+  message_filters::Subscriber<Message> of_w(robot.middle.get(), "/w");
+  using Policy = message_filters::sync_policies::ApproximateTime<Message, Message, Message>;
+  message_filters::Synchronizer<Policy> synchronizer(Policy(5), of_x, of_y, of_w);
+  synchronizer.registerCallback(&Robot::match_three, &robot);
+  std::mt19937 random(1);
+  std::array<std::deque<std::int64_t>, 3> waiting;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    robot.every(*robot.source, periods[i], [&, i] {
+      waiting[i].push_back(monotonic());
+      if (random() % 4 == 0) return;
+      for (const std::int64_t stamp : waiting[i]) outputs[i]->publish({}, stamp);
+      waiting[i].clear();
+    });
+  }
+  robot.spin(seconds);
+}
+
 void latest(double s) { filters(s, {20ms, 20ms, 0, 0, false}, Latest()); }
 void latest_rates(double s) { filters(s, {10ms, 25ms, 0, 0, false}, Latest()); }
 
@@ -382,6 +410,7 @@ int main(int argc, char** argv) {
       {"approximate", approximate},
       {"approximate_rates", approximate_rates},
       {"approximate_overflow", approximate_overflow},
+      {"approximate_three", approximate_three},
       {"latest", latest},
       {"latest_rates", latest_rates},
       {"poll_timer", poll_timer},

@@ -32,6 +32,9 @@ struct Publication {
   Instant sent;
   /// Source timestamp, ns since the epoch; 0 if this version of ROS 2 does not record it.
   std::int64_t source_timestamp = 0;
+  /// What the message's header says, ns since the epoch of a clock that only the sender knows; 0:
+  /// it says nothing, or was not recorded.
+  std::int64_t stamp = 0;
   /// The callback instance that published, on the same thread (message-flow 3.5.1).
   InstanceId instance = InstanceId::none;
   /// The message that activated that instance.

@@ -77,6 +77,7 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::RclcppExecutorExecute& execute);
   void on(const Occurrence& at, const tracepoints::RclcppPublish& publish);
   void on(const Occurrence& at, const tracepoints::RclPublish& publish);
+  void on(const Occurrence& at, const tracepoints::MessageStamp& message);
   void on(const Occurrence& at, const tracepoints::RmwPublish& publish);
   void on(const Occurrence& at, const tracepoints::RclcppIntraPublish& publish);
   void on(const Occurrence& at, const tracepoints::DdsWrite& write);

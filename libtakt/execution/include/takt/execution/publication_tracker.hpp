@@ -22,6 +22,8 @@ class PublicationTracker {
   void rclcpp_publish(ThreadIndex thread, Instant time, std::uint64_t message);
   void rcl_publish(ThreadIndex thread, Instant time, ProcessIndex process, std::uint64_t publisher,
                    std::uint64_t message);
+  /// The thread gives a message with this stamp to the middleware next.
+  void stamp(ThreadIndex thread, std::uint64_t rmw_publisher, std::int64_t stamp);
   /// The publication, without the callback instance around it. Nothing for the middleware's own
   /// messages and for publishers that are not known.
   std::optional<Publication> rmw_publish(ThreadIndex thread, Instant time, ProcessIndex process,
@@ -41,12 +43,17 @@ class PublicationTracker {
     bool in_rcl = false;
     std::optional<PublisherIndex> publisher;
   };
+  struct Stamp {
+    std::uint64_t rmw_publisher = 0;
+    std::int64_t stamp = 0;
+  };
 
   Open& open(ThreadIndex thread);
 
   const ObjectTracker& objects_;
   Anomalies& anomalies_;
-  std::vector<Open> open_;
+  std::vector<Open> open_;     // by thread
+  std::vector<Stamp> stamps_;  // by thread
 };
 
 }  // namespace takt::execution

@@ -70,8 +70,9 @@ class Causality {
     return !handed_.empty() || history_.store().has_reads() ||
            std::ranges::any_of(links_, &links::Link::matches_stamps);
   }
-  /// Replaces `inputs` by the runs that went into a message: first the run that sent it, if it is
-  /// known, then the runs whose messages were stored for it. O(inputs · log runs).
+  /// Replaces `inputs` by the runs that went into a message: the run that sent it, if it is known
+  /// and its own message went into it, and the runs whose messages were stored for it. O(inputs ·
+  /// log runs).
   void inputs(PublicationId message, std::vector<Input>& inputs) const;
   /// Replaces `outputs` by the messages that a run sent, and those into which its stored message
   /// went.
@@ -82,6 +83,8 @@ class Causality {
  private:
   void find_used(std::size_t link);
   void find_range(std::size_t link);
+  void find_by_stamps(std::size_t link);
+  [[nodiscard]] bool is_whole(const links::Link& link) const;
   void find_handed(std::size_t link);
   [[nodiscard]] bool binds_on_arrival(std::size_t link) const;
   void replay(std::size_t link, bool bound);
@@ -105,6 +108,8 @@ class Causality {
   std::vector<std::vector<InstanceId>> used_;
   /// By link that matches stamps: the oldest runs that each firing can have used, like `used_`.
   std::vector<std::vector<InstanceId>> oldest_;
+  /// What went into messages that were sent for a set, as its stamps tell.
+  std::map<PublicationId, std::vector<Input>> sets_;
   /// What went into messages that threads sent to which callbacks hand theirs, by message.
   std::map<PublicationId, std::vector<Input>> handed_;
   /// The same the other way round: runs whose messages were stored, in ascending order, with the

@@ -54,6 +54,8 @@ struct Message {
   execution::ObservedCallbackIndex callback;
   /// It went through rclcpp's buffers to subscriptions of the same process.
   bool intra_process = false;
+  /// See execution::Publication.
+  std::int64_t stamp = 0;
 };
 
 /// Observes an execution and keeps its runs and messages as rows that are found by their numbers,

@@ -39,9 +39,10 @@ struct Link {
   std::optional<execution::ObservedCallbackIndex> reader{};
   /// For `joined`: what a set is made of.
   model::JoinKind join = model::JoinKind::newest;
-  /// For `joined`: a filter of message_filters matches stamps, which no event shows. Any message
-  /// that is stored may be of the set.
+  /// For `joined`: a filter of message_filters matches stamps. Any message that is stored may be of
+  /// the set, unless the recorded stamps tell which it is (takt/links/stamped_sets.hpp).
   bool matches_stamps = false;
+  bool has_known_sets = false;
   /// Where stamps are matched: whether the message that completes a set is of it. `ApproximateTime`
   /// in C++ makes a set when a later message shows that no other fits better, and nothing in a
   /// recording tells it from the other filters of C++.

@@ -71,6 +71,10 @@ TAKT_TRACETOOLS_PUBLIC void takt_trace_callback_init(const void* callback, const
 /// runs on this thread. Triggers and instances follow each other in order.
 TAKT_TRACETOOLS_PUBLIC void takt_trace_waitable_triggered(const void* callback);
 
+/// `takt:message_stamp`: what the header of a message says, in nanoseconds. The message is the one
+/// that this thread gives to the middleware next by this publisher of rmw.
+TAKT_TRACETOOLS_PUBLIC void takt_trace_message_stamp(const void* rmw_publisher, int64_t stamp);
+
 /// `takt:link_send`: the first part of a message goes to a link between machines.
 /// `takt:link_receive`: the whole message has come from the link. They correspond to `dds:write`
 /// and `dds:receive` for messages of the middleware.
