@@ -25,7 +25,6 @@ import polars
 import pytest
 
 import takt as package
-import takt_native
 from generated_runs import PATH, a_run
 from robot import changed, run_takt
 from takt.document_types import Summary

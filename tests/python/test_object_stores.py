@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -188,4 +188,5 @@ def test_a_stranger_is_refused_in_one_line(tmp_path: Path, kind: str, action: st
             assert (done.returncode, done.stdout) == (0, "2\n"), f"{who}: {done.stderr}"
             # The server and its libraries say more.
             (line,) = [each for each in done.stderr.splitlines() if each.startswith("takt: ")]
-            assert line.startswith(f"takt: {remote.url}: ") and refusal in line, f"{who}: {line}"
+            assert line.startswith(f"takt: {remote.url}: "), f"{who}: {line}"
+            assert refusal in line, who
