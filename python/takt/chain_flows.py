@@ -12,7 +12,8 @@ from collections import Counter
 from typing import Any
 
 import takt_native
-from takt import pipeline
+from takt import guesses, pipeline
+from takt.documents import Model
 from takt.inputs import ModelText
 from takt.parts import STAGE_OF, STAGES
 
@@ -35,7 +36,7 @@ def document(traces: list[str], model: ModelText, asked: int | None = None) -> J
         index, measurement = pipeline.store_view(
             traces, model.text, model.source, folder, all_chains=True
         )
-        reader = _Reader(folder, index, json.loads(model.text)["chains"])
+        reader = _Reader(folder, index, pipeline.read_model(model.text, model.source))
         flows = [
             reader.flow(number, asked)
             for number, chain in enumerate(index["chains"])
@@ -55,8 +56,8 @@ def document(traces: list[str], model: ModelText, asked: int | None = None) -> J
 class _Reader:
     """Reads the folder that libtakt/viewer wrote."""
 
-    def __init__(self, folder: str, index: Json, chains: list[Json]) -> None:
-        self._folder, self._index, self._chains = folder, index, chains
+    def __init__(self, folder: str, index: Json, model: Model) -> None:
+        self._folder, self._index, self._model = folder, index, model
         self._view = takt_native.StoredView.open(folder)
         self._subjects = self._column("spans", "subject")
         self._uncertainty = 0 if len(index["hosts"]) < 2 else None
@@ -64,7 +65,8 @@ class _Reader:
     def flow(self, number: int, asked: int | None) -> Json:
         chain = self._index["chains"][number]
         path = [self._step(callback) for callback in chain["callbacks"]]
-        end = self._chains[number].get("end_topic")
+        modelled = self._model.chains[number]
+        end = modelled.end_topic
         path[-1]["publishes"] = end
         worst = json.loads(self._view.instances(number, -LONGEST, LONGEST, False, WORST))["rows"]
         told = None if asked is None else self._ending_with(asked, number)
@@ -77,6 +79,10 @@ class _Reader:
                 "until": "completion" if end is None else "publication",
             },
             "path": path,
+            "guessed": [
+                {"from": source, "to": target}
+                for source, target in guesses.of_chain(self._model, modelled)
+            ],
             **{figure: chain[figure] for figure in ("count", "min", "mean", "p50", "p99", "max")},
             "left_out": {"before": False, "after": False},
             "uncertain": 0,

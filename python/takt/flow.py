@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from takt import guesses
 from takt.documents import Model
 from takt.formatting import NONE, count, duration, grouped
 from takt.parts import STAGES
@@ -51,7 +52,7 @@ def table(flows: list[Json]) -> Table:
         ]
         shown.add_row(
             *map(cell, [flow["chain"]] if chains else [ways(flow)] if by_way else ends),
-            grouped(flow["count"]),
+            grouped(flow["count"]) + (f" {guesses.MARK}" if flow["guessed"] else ""),
             *(_figure(flow, name) for name in ("min", "p50", "p99", "max")),
             str(flow["worst"][0]["instance"]) if flow["worst"] else NONE,
             shares(flow),
@@ -120,6 +121,11 @@ def chains(document: Json, model: Model) -> Chains:
         else:
             found.setdefault(callbacks, {"id": name, "callbacks": [*callbacks]})
     return Chains(list(found.values()), missing)
+
+
+def guessed(flows: list[Json]) -> Iterator[str]:
+    """A line for people on the links that were guessed."""
+    return guesses.told((each["from"], each["to"]) for flow in flows for each in flow["guessed"])
 
 
 def left_out(missing: dict[str, str]) -> Iterator[str]:

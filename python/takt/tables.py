@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from takt.documents import Bounds, Chain, Explanation, Measurement, Model, Term
 from takt.formatting import NONE, count, duration, goal_of, grouped, printable
@@ -24,9 +24,9 @@ COLOURS = {
 }
 
 
-def chains(verdicts: list[Verdict]) -> Table:
+def chains(verdicts: list[Verdict], marks: Mapping[str, str] | None = None) -> Table:
     """Each chain with its measured latencies, if any, its bound, goal and verdict. Idle chains are
-    left to idle_chains().
+    left to idle_chains(). `marks`: what stands behind the name of a chain.
     """
     verdicts = [verdict for verdict in verdicts if not verdict.idle]
     measured = any(verdict.measured for verdict in verdicts)
@@ -53,7 +53,8 @@ def chains(verdicts: list[Verdict]) -> Table:
             words += f": {cell(verdict.explanation)}"
         for advice in verdict.advice:
             words += f"; {cell(advice)}"
-        table.add_row(cell(verdict.chain.id), *numbers, words)
+        name = " ".join(filter(None, (verdict.chain.id, (marks or {}).get(verdict.chain.id))))
+        table.add_row(cell(name), *numbers, words)
     return table
 
 

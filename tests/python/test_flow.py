@@ -258,7 +258,8 @@ def test_the_page_has_the_flows_or_says_which_it_lacks(tmp_path: Path) -> None:
     assert len(flows) == 12
     # Messages of the lidars wait for those of the map, which complete the localizer's set.
     assert shown == [name for name in flows if "ObjectCollisionEstimator, /MPC" in name]
-    measures, *missing, written = done.stderr.splitlines()
+    measures, guess, *missing, written = done.stderr.splitlines()
+    assert guess.startswith("takt: ?: guessed")
     assert measures.startswith("takt: from the call of publish to the start of the last callback")
     assert written == f"wrote {page}"
     assert [line.partition(": at ")[2] for line in missing] == [
@@ -273,7 +274,8 @@ def test_the_page_has_the_flows_or_says_which_it_lacks(tmp_path: Path) -> None:
 def test_each_way_that_took_too_long_is_named() -> None:
     late = run_takt("flow", AUTOWARE, "--from", "/FrontLidarDriver", "--max", "1ms")
     assert late.returncode == 1
-    _, *lines = late.stderr.splitlines()
+    _, guess, *lines = late.stderr.splitlines()
+    assert guess.startswith("takt: ?: guessed")
     ways = [line.split(": ")[1] for line in lines]
     assert len(ways) == len(set(ways)) == 12
     assert "→ /VehicleDBWSystem:/VehicleInterface via /VoxelGridDownsampler, /NDT" in ways[0]
@@ -403,3 +405,24 @@ def test_more_flows_than_chains_are_told() -> None:
     assert list(left_out(found.missing)) == [
         "/a → /1000 and 2 other flows: the page has the 1000 worst flows at most"
     ]
+
+
+@pytest.mark.parametrize("command", ["flow", "latency"])
+def test_what_rests_on_a_guess_is_marked_and_the_guess_is_named(
+    tmp_path: Path, command: str
+) -> None:
+    """A timer of the middle reads what another callback keeps, which no event shows; a message that
+    a callback passes on is no guess.
+    """
+    recording = Path(__file__).parents[1] / "recordings" / "links" / "transforms-together.tar.xz"
+    done = run_takt(command, recording)
+    assert done.returncode == 0, done.stderr
+    marked = [line for line in done.stdout.splitlines() if " ?  " in line]
+    (told,) = (line for line in done.stderr.splitlines() if line.startswith("takt: ?: "))
+    assert marked
+    assert "/planner:/objects → /planner:timer-50ms" in told
+    links = tmp_path / "links.yaml"
+    links.write_text("links: [{node: /planner, timer: 50ms, uses: /objects}]\n")
+    declared = {"flow": "--links", "latency": "--goals"}[command]
+    done = run_takt(command, recording, declared, links)
+    assert "takt: ?: " not in done.stderr, done.stderr

@@ -162,6 +162,8 @@ bool is_transform(std::string_view topic) {
   return topic.ends_with("/tf") || topic.ends_with("/tf_static");
 }
 
+bool is_diagnosis(std::string_view topic) { return topic.ends_with("/diagnostics"); }
+
 std::string display_name(const Objects& objects, const Callback& callback) {
   return callback.symbol.empty() ? id_stem(objects, callback) : readable_symbol(callback.symbol);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
@@ -148,6 +149,24 @@ class Writer {
     return list;
   }
 
+  /// Where the path goes over a link that is only inferred, to a timer that seems to use what a
+  /// callback stores.
+  [[nodiscard]] Json guessed(const Path& path) const {
+    Json list = Json::array();
+    for (std::size_t i = 0; i + 1 < path.steps.size(); ++i) {
+      const auto& [stores, uses] = std::tie(path.steps[i].callback, path.steps[i + 1].callback);
+      if (!path.steps[i + 1].is_user || !stores || !uses) continue;
+      const bool is_guess = std::ranges::any_of(tracker_.links(), [&](const links::Link& link) {
+        return link.grounds == links::Grounds::inferred && link.reader == uses &&
+               std::ranges::find(link.inputs, *stores) != link.inputs.end();
+      });
+      if (is_guess) {
+        list.push_back({{"from", ids_[stores->value()]}, {"to", ids_[uses->value()]}});
+      }
+    }
+    return list;
+  }
+
   [[nodiscard]] std::string source(const Path& path) const {
     const Step& step = path.steps.front();
     const auto node = node_of(step);
@@ -235,6 +254,7 @@ class Writer {
                {{"from", path.topic ? "publication" : "start"},
                 {"until", path.last_topic ? "publication" : "start"}}},
               {"path", steps(path)},
+              {"guessed", guessed(path)},
               {"count", path.latency.count()}};
     json["left_out"] = {{"before", begins_at_left_out(path)}, {"after", ends_at_left_out(path)}};
     json.update(statistics::to_json(path.latency));

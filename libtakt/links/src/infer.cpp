@@ -48,9 +48,10 @@ class NodeInference {
     for (const execution::Timer& timer : objects.timers) {
       const auto& activity = evidence.of(timer.callback);
       const bool is_triggered = objects[timer.callback].triggers.has_value();
-      // Broadcasters of transforms are in many nodes that store something for another reason.
+      // Broadcasters of transforms, and timers that tell how a node is, are in many nodes that
+      // store something for another reason.
       const bool sends = std::ranges::any_of(activity.topics, [&](TopicIndex topic) {
-        return !execution::is_transform(objects[topic]);
+        return !execution::is_transform(objects[topic]) && !execution::is_diagnosis(objects[topic]);
       });
       if (timer.node == node && activity.ran && sends && !is_triggered) {
         timers_.insert(timer.callback);
@@ -411,7 +412,8 @@ std::vector<ObservedCallbackIndex> unknown_uses(const Evidence& evidence, const 
   std::set<NodeIndex> publishing;
   for (const execution::Publisher& publisher : objects.publishers) {
     const bool is_output =
-        execution::housekeeping_of(objects[publisher.topic]) == execution::Housekeeping::none;
+        execution::housekeeping_of(objects[publisher.topic]) == execution::Housekeeping::none &&
+        !execution::is_diagnosis(objects[publisher.topic]);
     if (publisher.node && is_output) publishing.insert(*publisher.node);
   }
   std::vector<ObservedCallbackIndex> unknown;

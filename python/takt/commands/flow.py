@@ -167,6 +167,8 @@ def flow(
         pairs = len({(path["from"], path["to"]) for path in found})
         rows = len(found) if pairs == 1 or goals is not None else pairs
         console.say(f"takt: {flows.measures(found)}")
+        for line in flows.guessed(found):
+            console.say(line)
         if rows > flows.MOST_SHOWN:
             console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
     else:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Annotated
 
-from takt import bags, console, inputs, pipeline, processors, remedies, tables, verdict
+from takt import bags, console, guesses, inputs, pipeline, processors, remedies, tables, verdict
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
@@ -73,8 +74,11 @@ def latency(
     if json:
         console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     elif verdicts:
-        show(tables.chains(verdicts))
+        told = [verdict.chain for verdict in verdicts if not verdict.idle]
+        guessed = {chain.id: found for chain in told if (found := guesses.of_chain(model, chain))}
+        show(tables.chains(verdicts, dict.fromkeys(guessed, guesses.MARK)))
         for line in (
+            *guesses.told(itertools.chain.from_iterable(guessed.values())),
             *tables.kinds(verdict.chain for verdict in verdicts),
             *tables.ends(verdicts),
             *tables.idle_chains(verdicts),

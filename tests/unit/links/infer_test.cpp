@@ -114,6 +114,18 @@ TEST_F(Fused, AreNoTransforms) {
   EXPECT_THAT(links_of(scenario), IsEmpty());
 }
 
+/// Nearly every node of a robot tells how it is.
+TEST_F(Fused, ATimerThatTellsDiagnosesSamplesNothing) {
+  const auto told = scenario.publisher(program, node, "/diagnostics");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(10));
+  for (int i = 0; i < 20; ++i) {
+    arrive(a, false, 2);
+    scenario.now += 1'000;
+    scenario.run(program, timer, 10, std::pair(told, ++stamp));
+  }
+  EXPECT_THAT(links_of(scenario), IsEmpty());
+}
+
 TEST_F(Fused, ATimerSamplesWhatIsStoredButNoTransforms) {
   const auto transforms = scenario.subscription(program, node, "/tf");
   const auto timer = scenario.timer(program, node, std::chrono::milliseconds(10));

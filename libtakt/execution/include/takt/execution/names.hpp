@@ -50,5 +50,7 @@ enum class Housekeeping { none, parameters, logging, clock };
 /// Whether transforms between frames are sent on a topic. Each user of transforms stores all of
 /// them, whichever it looks up.
 [[nodiscard]] bool is_transform(std::string_view topic);
+/// Whether nodes tell on the topic how they are (diagnostic_updater), whatever they receive.
+[[nodiscard]] bool is_diagnosis(std::string_view topic);
 
 }  // namespace takt::execution
