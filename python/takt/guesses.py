@@ -1,5 +1,5 @@
-"""Links that are only inferred, as people are told of them: a timer that seems to use what a callback
-stores. Only the program knows whether it does.
+"""Links that are only inferred, as people are told of them: a timer that seems to use what a
+callback stores. Only the program knows whether it does.
 """
 
 from __future__ import annotations

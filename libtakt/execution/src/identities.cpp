@@ -102,7 +102,10 @@ bool Identities::has_ended(ObservedCallbackIndex former, const Callback& callbac
   if (objects_.node_of(before) != node) return is_silent && last.runs > 0;
   if (objects_[*node].since > last.made) return true;  // it belonged to a node that has ended
   const bool once = callback.kind == CallbackKind::timer && last.runs <= 1;
-  return is_same(last.maker, life.maker) && (is_silent || once);
+  // As rclcpp::wait_for_message makes them: for one message, again and again.
+  const bool for_a_message = callback.kind == CallbackKind::subscription && last.runs == 1 &&
+                             is_silent && last.thread == life.thread;
+  return for_a_message || (is_same(last.maker, life.maker) && (is_silent || once));
 }
 
 std::optional<ObservedCallbackIndex> Identities::former(ObservedCallbackIndex index,

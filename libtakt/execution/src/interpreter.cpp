@@ -378,8 +378,10 @@ void Interpreter::begin_taken(ThreadIndex thread, TopicIndex topic) {
   if (unused.empty()) return;
   const Received last = unused.back();
   unused.pop_back();
-  const ObservedCallbackIndex callback = database_.objects_[*last.subscription].callback;
+  const ObservedCallbackIndex callback =
+      object_tracker_.settle(database_.objects_[*last.subscription].callback, {});
   CallbackInstance& run = callbacks_.start_unannounced(thread, last.time, callback);
+  object_tracker_.identities().ran(callback, run.id, last.time);
   run.taken = last.time;
   run.source = last.source;
   run.by_memory = last.by_memory;

@@ -187,6 +187,19 @@ TEST_F(IdentitiesTest, WhatIsMadeAnewWheneverACallbackRunsIsOneThing) {
   EXPECT_TRUE(seen.activated.empty());
 }
 
+/// rclcpp::wait_for_message makes a subscription for each message that a thread waits for.
+TEST_F(IdentitiesTest, WhatAThreadMakesForOneMessageAfterTheOtherIsOneThing) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto out = scenario.publisher(program, node, "/out");
+  for (int i = 0; i < 10; ++i, scenario.now += 20'000) {
+    const auto waiting = scenario.subscription(program, node, "/in");
+    scenario.take(program, waiting, ++stamp);
+    scenario.publish(program, out, ++stamp);
+  }
+  EXPECT_THAT(run(), ElementsAre(Pair("/n:/in", 10)));
+}
+
 TEST_F(IdentitiesTest, WhatIsMadeInAStepOfALifeCycleIsOneThing) {
   using std::chrono::milliseconds;
   Program program = scenario.program(1);
