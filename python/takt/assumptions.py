@@ -67,6 +67,8 @@ class Finding:
     """The edge that it is about, if it matters to chains along that alone: what its target samples
     activates nothing.
     """
+    excess: int = 0
+    """Nanoseconds beyond what was assumed, where that is a time."""
 
 
 def examine(
@@ -117,18 +119,30 @@ def checked(measurement: Measurement) -> set[Subject]:
 
 
 def by_chain(model: Model, findings: Sequence[Finding]) -> list[tuple[Finding, ...]]:
-    """The findings about what the bound of each chain of the model rests on."""
+    """The findings about what the bound of each chain of the model rests on: first those of the
+    executors that run its callbacks, and of these what exceeds its assumption most.
+    """
     if not findings:
         return [()] * len(model.chains)
     executors = takt_native.influencing(json.dumps(model.json()), "the model")
-    return [_of_chain(*each, findings) for each in zip(model.chains, executors, strict=True)]
+    executor_of = {callback.id: callback.executor for callback in model.callbacks}
+    found = []
+    for chain, influencing in zip(model.chains, executors, strict=True):
+        own = {executor_of[callback] for callback in chain.callbacks}
+        relevant = _of_chain(chain, influencing, findings)
+        found.append(tuple(sorted(relevant, key=lambda each: _rank(each, own))))
+    return found
+
+
+def _rank(finding: Finding, own: set[str]) -> tuple[bool, int]:
+    return finding.executor is not None and finding.executor not in own, -finding.excess
 
 
 def _of_chain(
     chain: Chain, executors: Sequence[str], findings: Iterable[Finding]
-) -> tuple[Finding, ...]:
+) -> Iterator[Finding]:
     along = set(itertools.pairwise(chain.callbacks))
-    return tuple(
+    return (
         finding
         for finding in findings
         if (finding.executor is None or finding.executor in executors)
@@ -207,7 +221,9 @@ def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iter
             )
         if lacking:
             text = f"executor {names[executor.id]} {lacking}"
-            yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id)
+            wait = waits.get(executor.id)
+            excess = wait.longest if wait else 0
+            yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id, excess=excess)
 
 
 def _unsecured_supply(
@@ -292,7 +308,8 @@ def _execution_times(model: Model, measurement: Measurement) -> Iterator[Finding
             )
         else:
             standing, text = Standing.VIOLATED, f"callback {label(callback)} ran for {longer}"
-        yield Finding(Subject.EXECUTION_TIME, standing, text, callback.executor)
+        excess = longest - assumed
+        yield Finding(Subject.EXECUTION_TIME, standing, text, callback.executor, excess=excess)
 
 
 def _suspensions(model: Model, measurement: Measurement) -> Iterator[Finding]:
@@ -317,6 +334,7 @@ def _suspensions(model: Model, measurement: Measurement) -> Iterator[Finding]:
             f"suspended for up to {duration(seen.max)} (up to {count(seen.times, 'time')} in one "
             f"run), {assumed} by the model",
             callback.executor,
+            excess=seen.max - longest,
         )
     if measurement.provenance.get("suspension") in ("unknown", "mixed"):
         yield Finding(
@@ -496,6 +514,7 @@ def _delays(model: Model, bounds: Bounds, measurement: Measurement) -> Iterator[
                 f"longer than the {duration(limit)} of the model",
                 target.executor,
                 edge=(source.id, target.id) if target.id in sampling else None,
+                excess=longest - limit,
             )
 
 

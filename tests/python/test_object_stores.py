@@ -124,9 +124,9 @@ def s3(folder: Path) -> Iterator[Remote]:
 
 @contextmanager
 def azure(folder: Path) -> Iterator[Remote]:
-    command = [STORES / "node_modules" / ".bin" / "azurite-blob", "--location", folder]
+    program = STORES / "node_modules" / ".bin" / "azurite-blob"
     options = ["--blobPort", "0", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]
-    with server([*command, *options], {}) as address:
+    with server([program, "--location", folder, *options], {}) as address:
         account = {"DefaultEndpointsProtocol": "http", "AccountName": AZURE_ACCOUNT}
         account["BlobEndpoint"] = f"{address}/{AZURE_ACCOUNT}"
 
