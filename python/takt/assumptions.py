@@ -72,13 +72,17 @@ class Finding:
 
 
 def examine(
-    model: Model, bounds: Bounds, measurement: Measurement, cores: int | None = None
+    model: Model, bounds: Bounds, measurement: Measurement | None, cores: int | None = None
 ) -> list[Finding]:
-    """All assumptions of the model's bounds that the measurement does not support.
+    """All assumptions of the model's bounds that the measurement does not support; without one,
+    those that the model itself refutes.
 
     `cores`: the processors of the recorded machine; by default those in the measurement's
     provenance.
     """
+    of_model = [*of_filters(model), *of_full_queues(model, bounds)]
+    if measurement is None:
+        return of_model
     if cores is None:
         recorded = measurement.provenance.get("cores")
         cores = recorded if isinstance(recorded, int) and recorded > 0 else None
@@ -97,8 +101,7 @@ def examine(
         *_links(model),
         *_losses(measurement),
         *_unnamed_work(model),
-        *of_filters(model),
-        *of_full_queues(model, bounds),
+        *of_model,
     ]
 
 

@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from takt.documents import Callback, Chain, Edge, Join, Model
+from takt.documents import Activation, Callback, Chain, Edge, Join, Model
 from takt.errors import UserError
-from takt.formatting import duration, printable
+from takt.formatting import duration, frequency, printable
 from takt.names import executor_labels
-from takt.report.graph import edge_label, laid_out, rate, short
 
 LAYOUT_SECONDS = 120
+LONGEST_NAME = 34
 
 COLOURS = ("#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf", "#8c564b", "#e377c2")
 """The colours of chains, one after the other."""
@@ -123,7 +123,7 @@ class Drawing:
         target = self._readers.get((edge.target, edge.source), f"node{self._position[edge.target]}")
         target = self._served.get(edge.target, {}).get(edge.source, target)
         sampled = self.model.callbacks[self._position[edge.target]].kind in SHAPES
-        label = edge_label(edge)
+        label = _edge_label(edge)
         if edge.confidence is not None:
             label = f"{edge.confidence} % sure"
         step = (edge.source, edge.target)
@@ -165,8 +165,16 @@ def dot(model: Model, chains: Sequence[Chain] = ()) -> str:
 
 def svg(model: Model, chains: Sequence[Chain] = ()) -> str:
     """The graph, laid out. UserError if Graphviz is not installed or gives up."""
+    command = ["dot", "-Tsvg"]
     try:
-        return laid_out(dot(model, chains), LAYOUT_SECONDS)
+        return subprocess.run(
+            command,
+            input=dot(model, chains),
+            capture_output=True,
+            encoding="utf-8",
+            timeout=LAYOUT_SECONDS,
+            check=True,
+        ).stdout
     except FileNotFoundError as error:
         raise UserError(
             "Graphviz lays out the graph, but its program 'dot' is not installed: apt install "
@@ -179,6 +187,28 @@ def svg(model: Model, chains: Sequence[Chain] = ()) -> str:
         ) from error
     except subprocess.CalledProcessError as error:
         raise UserError(f"'dot' failed: {error.stderr.strip() or error.returncode}") from error
+
+
+def short(name: str) -> str:
+    """A name of bounded length; long ones lose their middle."""
+    if len(name) <= LONGEST_NAME:
+        return name
+    half = LONGEST_NAME // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def rate(activation: Activation | None) -> str | None:
+    """How often a callback is activated at most, or None where that follows from its inputs."""
+    if activation is None:
+        return None
+    if activation.kind == "periodic" and activation.period:
+        return frequency(activation.period)
+    if activation.min_separation:
+        return f"≤ {frequency(activation.min_separation)}"
+    gaps = len(activation.values) - 1
+    if gaps > 0 and activation.values[-1] > 0:
+        return f"≤ {frequency(activation.values[-1] // gaps or 1)}"
+    return None
 
 
 def _dot(drawing: Drawing, chains: Sequence[Chain]) -> Iterator[str]:
@@ -272,6 +302,13 @@ def _details(callback: Callback) -> tuple[str, ...]:
     if callback.kind in ("service", "client") and callback.topic:
         about = f"{callback.kind} {short(callback.topic)}"
     return tuple(part for part in (about, often or "", duration(curve[0]) if curve else "") if part)
+
+
+def _edge_label(edge: Edge) -> str:
+    """The topic, and how its messages go if that is not by the middleware."""
+    topic = short(edge.topic) if edge.topic else ""
+    way = f"({edge.transport.replace('_', ' ')})" if edge.transport else ""
+    return f"{topic} {way}".strip()
 
 
 def _text(text: str) -> str:

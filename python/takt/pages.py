@@ -24,8 +24,8 @@ def html(value: object) -> Html:
 
 
 def page(title: str, style: str, parts: Iterable[str]) -> str:
-    """A whole page in the style of the reports, with more style and these parts of its body."""
-    shared = (resources.files("takt.report") / "assets" / "report.css").read_text("utf-8")
+    """A whole page in the style of such pages, with more style and these parts of its body."""
+    shared = (resources.files("takt") / "pages.css").read_text("utf-8")
     body = "\n".join(parts)
     return f"""<!doctype html>
 <html lang="en">
@@ -55,5 +55,5 @@ def table(
         for row in rows
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
-    found = f'<table class="dense"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    found = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return Html(f'<div class="scroll">{found}</div>')

@@ -187,11 +187,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
 
 def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[Verdict]:
     """A verdict on every chain of the model, in the model's order."""
-    findings = (
-        assumptions.examine(model, bounds, measurement)
-        if measurement
-        else [*assumptions.of_filters(model), *assumptions.of_full_queues(model, bounds)]
-    )
+    findings = assumptions.examine(model, bounds, measurement)
     bound_of = {bound.id: bound for bound in bounds.chains}
     measured_of = {chain.id: chain for chain in measurement.chains} if measurement else {}
     verdicts = []

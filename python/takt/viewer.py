@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from takt import built
@@ -17,7 +17,7 @@ from takt import built
 Json = dict[str, Any]
 
 TABLES = ("spans", "segments", "messages", "links", "instances", "parts")
-"""Every document has these, each as one block of columns."""
+"""Each is one block of columns; a document of a model has at most spans."""
 
 PLACE = "<!--takt-data-->"
 """The mark in the bundle that is replaced by the data."""
@@ -26,10 +26,10 @@ PLACE = "<!--takt-data-->"
 def page(index: Mapping[str, Any], tables: Mapping[str, bytes]) -> str:
     """One HTML file that needs nothing else. UserError if the viewer has not been built."""
     missing = [name for name in TABLES if name not in tables]
-    if missing:
+    if missing and index.get("origin", "") is not None:
         raise ValueError(f"a viewer document without {', '.join(missing)}")
     scripts = [_script("application/json", "takt-index", _json(index))]
-    for name in TABLES:
+    for name in tables:
         packed = base64.b64encode(zlib.compress(tables[name], 9)).decode()
         scripts.append(_script("application/octet-stream", f"takt-{name}", packed))
     return _with(scripts)
@@ -39,6 +39,23 @@ def served_page(index: Mapping[str, Any]) -> str:
     """The page that asks its server for the tables, see takt.server. UserError as of page()."""
     served = _script("application/json", "takt-served", "{}")
     return _with([_script("application/json", "takt-index", _json(index)), served])
+
+
+def block(rows: Sequence[Mapping[str, int]]) -> bytes:
+    """Rows of numbers, at least one, as the block of a table (docs/viewer-data.md, "Bytes")."""
+    columns = {name: bytes(_numbers(row[name] for row in rows)) for name in rows[0]}
+    sizes = [{"name": n, "coding": "plain", "bytes": len(c)} for n, c in columns.items()]
+    header = json.dumps({"rows": len(rows), "columns": sizes}).encode()
+    return b"".join([len(header).to_bytes(4, "little"), header, *columns.values()])
+
+
+def _numbers(values: Iterable[int]) -> Iterator[int]:
+    for value in values:
+        rest = 2 * value if value >= 0 else -2 * value - 1
+        while rest >= 128:
+            yield rest % 128 + 128
+            rest //= 128
+        yield rest
 
 
 def _with(scripts: list[str]) -> str:

@@ -48,21 +48,6 @@ def shown(parts: list[Part]) -> str:
     return plain("\n".join(itertools.chain.from_iterable(lines)))
 
 
-@pytest.mark.parametrize("module", ["takt.graph", "takt.stored", "takt.report.view"])
-def test_libraries_of_reports_are_needed_for_reports_alone(module: str) -> None:
-    blocked = "import sys; sys.modules.update(dict.fromkeys(['jinja2', 'plotly', 'markupsafe']))"
-    subprocess.run([sys.executable, "-c", f"{blocked}; import {module}"], check=True)
-
-
-def test_a_report_says_which_library_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    from robot import bounds, model
-    from takt import report
-
-    monkeypatch.setitem(sys.modules, "jinja2", None)
-    with pytest.raises(UserError, match="reports need jinja2, which is not installed"):
-        report.render(model(), bounds(), None)
-
-
 def test_nodes_of_another_host_with_the_same_process_id_are_its_own() -> None:
     """Nor are those of another container, whose program is another one."""
     processes = [

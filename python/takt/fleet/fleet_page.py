@@ -91,7 +91,7 @@ def _body(document: Json, title: str) -> Iterator[str]:
     yield f'<p class="lead">{runs} of {robots}, {count(len(versions), "version")}</p>'
     yield "</header><main>"
     yield "<section><h2>What changed</h2>"
-    notices = (f'<div class="notice warn"><p>{html(line)}</p></div>' for line in _found(document))
+    notices = (f'<div class="notice"><p>{html(line)}</p></div>' for line in _found(document))
     yield f'<div id="notices">{"".join(notices)}</div>'
     yield from (f"<p>{html(line)}.</p>" for line in _not_found(document))
     yield "</section><section><h2>Chains over versions</h2>"

@@ -1,4 +1,4 @@
-"""What the report's template shows, put into words and numbers."""
+"""What documents say, put into words for the page."""
 
 from __future__ import annotations
 
@@ -7,18 +7,9 @@ from typing import Any
 
 from takt import assumptions, losses
 from takt.assumptions import Finding, Standing, Subject
-from takt.documents import (
-    Bounds,
-    Callback,
-    Executor,
-    MeasuredCallback,
-    MeasuredChain,
-    Measurement,
-    Model,
-)
-from takt.formatting import NONE, count, duration, goal_of, grouped
-from takt.names import executor_labels, labels
-from takt.report.graph import rate
+from takt.documents import Bounds, Measurement, Model
+from takt.formatting import count, duration, grouped
+from takt.names import labels
 from takt.verdict import Status, Verdict
 
 View = dict[str, Any]
@@ -78,29 +69,18 @@ MEANINGS = {
 }
 
 
-def tiles(verdicts: list[Verdict], model: Model, measurement: Measurement | None) -> Iterator[View]:
-    """The figures at the top."""
-    goals = [verdict for verdict in verdicts if verdict.chain.goal is not None]
-    if goals:
-        met = sum(verdict.good for verdict in goals)
-        tone = "good" if met == len(goals) else "warn"
-        if any(verdict.status in (Status.MISSED, Status.VIOLATED) for verdict in goals):
-            tone = "bad"
-        yield _tile("Goals met", f"{met} of {len(goals)}", tone)
-    yield _tile("Chains", str(len(model.chains)))
-    yield _tile("Callbacks", str(len(model.callbacks)))
-    yield _tile("Executors", str(len(model.executors)))
-    if measurement is not None:
-        yield _tile("Callback runs", grouped(sum(entry.count for entry in measurement.callbacks)))
-        length = measurement.provenance.get("duration")
-        if isinstance(length, int):
-            yield _tile("Recorded", duration(length))
-        lost = losses.in_words(measurement.losses)
-        yield _tile("Lost", lost or "nothing", "warn" if lost else "none")
-
-
-def _tile(name: str, value: str, tone: str = "none") -> View:
-    return {"name": name, "value": value, "tone": tone}
+def facts(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[str]:
+    """Where, when and how the numbers came about, for the line beside the title."""
+    analysis = f"{bounds.analysis.replace('_', ' ')} analysis" if bounds.analysis else "no analysis"
+    if measurement is None:
+        sizes = {"chain": model.chains, "callback": model.callbacks, "executor": model.executors}
+        numbers = [count(len(things), noun) for noun, things in sizes.items() if things]
+        return ["from a model, nothing measured", analysis, *numbers]
+    words = measurement.provenance
+    hosts = words.get("hosts")
+    where = [f"recorded on {', '.join(map(str, hosts))}"] if isinstance(hosts, list) else []
+    when = [str(words["recorded"])] if "recorded" in words else []
+    return [*where, *when, analysis]
 
 
 def notices(
@@ -140,94 +120,6 @@ def notices(
         ]
         if lost:
             yield {"tone": "none", "title": "Not everything recorded could be used", "lines": lost}
-
-
-def chain_rows(verdicts: list[Verdict], model: Model) -> Iterator[View]:
-    by_id = {callback.id: callback for callback in model.callbacks}
-    widest = max((value for verdict in verdicts for value in _marks(verdict)), default=1) or 1
-    for verdict in verdicts:
-        measured = verdict.measured or MeasuredChain(id=verdict.chain.id, count=0)
-        bound = verdict.bound.bound if verdict.bound else None
-        goal = verdict.chain.goal
-        span = None
-        if measured.p50 is not None and measured.max is not None:
-            span = (_percent(measured.p50, widest), _percent(measured.max - measured.p50, widest))
-        steps = [by_id[step] for step in verdict.chain.callbacks if step in by_id]
-        yield {
-            "id": verdict.chain.id,
-            "route": " → ".join(_node(step) for step in steps),
-            "count": grouped(measured.count),
-            "incomplete": grouped(measured.incomplete) if measured.incomplete else None,
-            "p50": duration(measured.p50),
-            "p99": duration(measured.p99),
-            "max": duration(measured.max),
-            "bound": duration(bound),
-            "goal": goal_of(goal, verdict.chain.kind),
-            "gauge": {
-                "range": span,
-                "bound": None if bound is None else _percent(bound, widest),
-                "goal": None if goal is None else _percent(goal, widest),
-            },
-            "status": verdict.summary,
-            "tone": TONES[verdict.status],
-            "explanation": "; ".join(filter(None, (verdict.explanation, *verdict.advice))),
-        }
-
-
-def callback_groups(
-    model: Model, bounds: Bounds, measurement: Measurement | None
-) -> Iterator[View]:
-    """The callback table, one group of rows for each executor."""
-    bound_of = {bound.id: bound for bound in bounds.callbacks}
-    measured_of = {entry.id: entry for entry in measurement.callbacks} if measurement else {}
-    names, executors = labels(model.callbacks), executor_labels(model)
-    for i, executor in enumerate(model.executors):
-        rows = []
-        for callback in model.callbacks:
-            if callback.executor != executor.id:
-                continue
-            measured = measured_of.get(callback.id) or MeasuredCallback(id=callback.id, count=0)
-            bound = bound_of.get(callback.id)
-            limit = bound.bound if bound else None
-            response = measured.response_time.max
-            curve = callback.execution_time.curve
-            exceeded = limit is not None and response is not None and response > limit
-            rows.append(
-                {
-                    "name": names[callback.id],
-                    "kind": callback.kind,
-                    "rate": rate(callback.activation) or NONE,
-                    "count": grouped(measured.count),
-                    "p50": duration(measured.execution_time.p50),
-                    "p99": duration(measured.execution_time.p99),
-                    "max": duration(measured.execution_time.max),
-                    "assumed": duration(curve[0] if curve else None),
-                    "response": duration(response),
-                    "bound": duration(limit),
-                    "by": (bound.by or bound.reason or NONE).replace("_", " ") if bound else NONE,
-                    "tone": "bad" if exceeded else None,
-                }
-            )
-        yield {
-            "name": executors[executor.id],
-            "supply": _supply(executor),
-            "hue": i % 8,
-            "rows": rows,
-        }
-
-
-def way_rows(model: Model, measurement: Measurement | None) -> Iterator[View]:
-    """The ways of messages that events of Fast DDS split into parts."""
-    names = labels(model.callbacks)
-    for edge in measurement.edges if measurement else ():
-        if edge.way is not None:
-            parts = (edge.way.sending, edge.way.transport, edge.way.waiting)
-            yield {
-                "source": names.get(edge.source, edge.source),
-                "target": names.get(edge.target, edge.target),
-                "count": grouped(edge.way.count),
-                "parts": [(duration(part.p50), duration(part.max)) for part in parts],
-            }
 
 
 def assumption_rows(findings: list[Finding], measurement: Measurement | None) -> Iterator[View]:
@@ -293,32 +185,3 @@ def _callbacks_above_bound(
         if longest is not None and bound is not None and longest > bound:
             name = names.get(measured.id, measured.id)
             yield f"{name}: {duration(longest)} was measured, the bound is {duration(bound)}"
-
-
-def _marks(verdict: Verdict) -> list[int]:
-    values = (
-        verdict.chain.goal,
-        verdict.bound.bound if verdict.bound else None,
-        verdict.measured.max if verdict.measured else None,
-    )
-    return [value for value in values if value is not None]
-
-
-def _percent(value: int, whole: int) -> float:
-    return round(99 * value / whole, 2)
-
-
-def _node(callback: Callback) -> str:
-    return (callback.node or callback.name or callback.id).lstrip("/")
-
-
-def _supply(executor: Executor) -> str:
-    if executor.supply.kind == "dedicated":
-        return "assumes a processor of its own"
-    supply = executor.supply
-    if supply.kind == "slots":
-        supplied = sum(slot.end - slot.start for slot in supply.slots)
-        return f"slots: {duration(supplied)} every {duration(supply.cycle)}"
-    if supply.kind == "fixed_priority":
-        return f"what others leave at priority {supply.priority}"
-    return f"reservation: {duration(supply.budget)} every {duration(supply.period)}"

@@ -1,17 +1,18 @@
-"""The viewer's page of a recording: what happened, with bounds, goals and verdicts in words."""
+"""The viewer's page: what happened, or what a model says, with bounds, goals and verdicts."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import takt_native
 from takt import assumptions, glossary, pipeline, tables, viewer
-from takt import report as html_report
 from takt.documents import Bounds, Explanation, Measurement, Model, Term
 from takt.formatting import count, duration
 from takt.inputs import Evaluation
 from takt.names import labels
-from takt.report import page, provenance
+from takt.report import modelled, page
 from takt.verdict import Status, Verdict
 
 Json = dict[str, Any]
@@ -43,71 +44,67 @@ def page_of(
     title: str,
     comparison: Json | None = None,
 ) -> str:
-    """The page of an evaluation: the viewer if there is a recording to look at, else what the
-    documents say. `comparison` is a table of takt/viewer documents. Raises takt_native.InputError.
+    """One HTML page that loads nothing: of the recording, or of the documents where there is none.
+    `comparison` is a table of takt/viewer documents. Raises takt_native.InputError.
     """
     model, bounds, measurement = evaluation.model, evaluation.bounds, evaluation.measurement
-    if not traces or measurement is None:
-        return html_report.render(model, bounds, measurement, verdicts, title)
-    recorded = pipeline.view(traces, evaluation.text.text, evaluation.text.source)
+    if traces:
+        index, columns = pipeline.view(traces, evaluation.text.text, evaluation.text.source)
+    else:
+        index, columns = modelled.document(model, bounds, measurement)
     if comparison is not None:
-        recorded[0]["comparison"] = comparison
-    return render(recorded, model, bounds, measurement, verdicts, title, explanations(evaluation))
-
-
-def render(
-    recorded: tuple[Json, dict[str, bytes]],
-    model: Model,
-    bounds: Bounds,
-    measurement: Measurement,
-    verdicts: list[Verdict],
-    title: str,
-    explained: Mapping[str, Explanation] | None = None,
-) -> str:
-    """One HTML page that loads nothing. `recorded` is what pipeline.view() gives for the model."""
-    index, columns = recorded
+        index["comparison"] = comparison
+    explained = explanations(evaluation)
     complete(index, model, bounds, measurement, verdicts, title, explained)
     return viewer.page(index, columns)
 
 
 def explanations(evaluation: Evaluation) -> dict[str, Explanation]:
-    """Explanations of the bounds of latencies, of the first measured chains, by chain."""
+    """Explanations of the bounds of latencies, of the first chains, by chain; of a recording, of
+    the first that it has instances of. Where bounds were made in another way, there is none.
+    """
     seen = evaluation.measurement.chains if evaluation.measurement else ()
     measured = {chain.id for chain in seen if chain.count}
     text, source = evaluation.text
-    analysis = evaluation.bounds.analysis
-    found = [
-        chain.id
+    wanted = [
+        chain
         for chain in evaluation.bounds.chains
-        if chain.bound is not None and chain.kind == "latency" and chain.id in measured
+        if chain.bound is not None
+        and chain.kind == "latency"
+        and (evaluation.measurement is None or chain.id in measured)
     ]
-    return {
-        chain: pipeline.explain(text, source, chain, analysis) for chain in found[:MOST_EXPLAINED]
-    }
+    explained = {}
+    for chain in wanted[:MOST_EXPLAINED]:
+        with contextlib.suppress(takt_native.InputError):
+            found = pipeline.explain(text, source, chain.id, evaluation.analysis)
+            if found.bound == chain.bound:
+                explained[chain.id] = found
+    return explained
 
 
 def complete(
     index: Json,
     model: Model,
     bounds: Bounds,
-    measurement: Measurement,
+    measurement: Measurement | None,
     verdicts: list[Verdict],
     title: str,
     explained: Mapping[str, Explanation] | None = None,
 ) -> None:
-    """Adds to the index of a recording what bounds, goals and verdicts say of it."""
+    """Adds to the index of a recording or a model what bounds, goals and verdicts say of it."""
     findings = assumptions.examine(model, bounds, measurement)
     index["title"] = title
-    index["facts"] = provenance(bounds, measurement)
+    index["facts"] = page.facts(model, bounds, measurement)
     _add_bounds(index, bounds)
     _add_verdicts(index, verdicts)
     _add_terms(index, model, verdicts, explained or {})
-    index["answer"] = list(_answer(index, verdicts))
+    index["answer"] = list(_answer(index, verdicts, measurement is not None))
     notices = page.notices(verdicts, findings, bounds, model, measurement)
     index["warnings"] = [*notices, *index["warnings"]]
     index["assumptions"] = list(page.assumption_rows(findings, measurement))
     index["glossary"] = [[word, meaning] for word, meaning in glossary.entries().items()]
-    documents: list[Model | Bounds | Measurement] = [model, bounds, measurement]
+    given = (model, bounds, measurement)
+    documents = [document for document in given if document is not None]
     index["provenance"] = [[name, value] for name, value in page.origin(documents)]
 
 
@@ -159,10 +156,12 @@ def _nearly(judged: Verdict) -> bool:
     return measured.max > NEARLY * goal
 
 
-def _answer(index: Json, verdicts: list[Verdict]) -> Iterator[Json]:
-    """First how many goals were kept, then each chain that misses or nearly misses, worst first."""
+def _answer(index: Json, verdicts: list[Verdict], measured: bool) -> Iterator[Json]:
+    """First how many goals were kept, then each chain that misses or nearly misses, worst first.
+    Where nothing was measured: how many are guaranteed, and each that is not.
+    """
     goals = [judged for judged in verdicts if judged.chain.goal is not None]
-    missed = sum(judged.missed for judged in goals)
+    missed = sum(judged.missed for judged in goals) if measured else 0
     unpromised = sum(judged.unpromised for judged in goals)
     if goals:
         number = count(len(goals), "goal")
@@ -170,27 +169,40 @@ def _answer(index: Json, verdicts: list[Verdict]) -> Iterator[Json]:
             tone, text = "bad", f"{missed} of {number} missed."
         elif unpromised:
             tone = "warn"
-            text = f"{number}, none missed in this recording, but {unpromised} not guaranteed."
-        else:
+            text = (
+                f"{number}, none missed in this recording, but {unpromised} not guaranteed."
+                if measured
+                else f"{unpromised} of {number} not guaranteed."
+            )
+        elif measured:
             tone, text = "good", f"{number}, none missed in this recording."
+        else:
+            tone, text = "good", f"{number}, guaranteed as far as the model is true."
         yield {"tone": tone, "text": text, "chain": -1}
     else:
-        text = "No chain has a goal: give them with --goals, and the page says which are missed."
+        told = "missed" if measured else "guaranteed"
+        text = f"No chain has a goal: give them with --goals, and the page says which are {told}."
         yield {"tone": "none", "text": text, "chain": -1}
     if idle := sum(judged.idle for judged in verdicts):
         text = f"No instance of {count(idle, 'chain')} was seen from end to end; none has a goal."
         yield {"tone": "none", "text": text, "chain": -1}
+    longest = "max" if measured else "bound"
     order = sorted(
         range(len(verdicts)),
-        key=lambda i: (index["chains"][i]["tone"] != "bad", -(index["chains"][i]["max"] or 0)),
+        key=lambda i: (index["chains"][i]["tone"] != "bad", -(index["chains"][i][longest] or 0)),
     )
     for i in order:
         chain, judged = index["chains"][i], verdicts[i]
         if chain["tone"] not in ("bad", "warn") or judged.status is Status.UNBOUNDED:
             continue
-        longest = duration(chain["max"])
+        if not measured:
+            text = "; ".join(filter(None, (judged.explanation, *judged.advice)))
+            text = f"{chain['name']}: {chain['verdict']}: {text}."
+            yield {"tone": chain["tone"], "text": text, "chain": i}
+            continue
+        longest_seen = duration(chain["max"])
         limit = f" of {duration(chain['goal'])}" if chain["goal"] is not None else ""
-        text = f"{chain['name']}: {chain['verdict']}, {longest}{limit}. {chain['cause']}"
+        text = f"{chain['name']}: {chain['verdict']}, {longest_seen}{limit}. {chain['cause']}"
         remedy = "".join(f" {advice}" for advice in judged.advice)
         if judged.explanation:
             # The others are among the warnings.

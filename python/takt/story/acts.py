@@ -167,7 +167,7 @@ class Story:
         return sentences.rows(self._recordings, self._runs, self._chain)
 
     def _page(self, comparison: Json) -> str | None:
-        """The report. Where its libraries or Graphviz are missing the demo goes on without it."""
+        """The report. Where the viewer is not built the demo goes on without it."""
         before = self._recordings[AS_IT_IS]
         try:
             from takt.report import view

@@ -44,6 +44,13 @@ export function decodeTable<Name extends keyof typeof COLUMNS>(name: Name, block
   return table as Table<Name>;
 }
 
+export function emptyTable<Name extends keyof typeof COLUMNS>(name: Name): Table<Name> {
+  const columns = Object.entries(COLUMNS[name] as Record<string, string>).map(
+    ([column, type]) => [column, type === 'wide' ? new Float64Array() : new Int32Array()] as const,
+  );
+  return { rows: 0, ...Object.fromEntries(columns) } as Table<Name>;
+}
+
 function split(name: string, block: Uint8Array): { header: Header; body: number } {
   if (block.length < 4) throw new Error(`${name}: the data are cut short`);
   const length = new DataView(block.buffer, block.byteOffset, 4).getUint32(0, true);

@@ -102,9 +102,10 @@ export class EmbeddedSource implements DataSource {
     // The width is in whole nanoseconds, and the maximum lies within the last bin.
     const width = Math.max(1, Math.ceil(((max ?? from) - from + 1) / bins));
     const counts = new Array<number>(bins).fill(0);
-    for (const i of this.ofChain(chain)) {
-      if (this.tables.instances.ending[i] !== -1) continue;
-      const bin = Math.floor((this.latency[i]! - from) / width);
+    const complete = this.ofChain(chain).filter((i) => this.tables.instances.ending[i] === -1);
+    const known = this.index.chains[chain]?.latencies ?? complete.map((i) => this.latency[i]!);
+    for (const latency of known) {
+      const bin = Math.floor((latency - from) / width);
       if (bin >= 0 && bin < bins) counts[bin]!++;
     }
     return Promise.resolve({ from, width, counts });

@@ -10,7 +10,8 @@ export interface Index {
   format: 'takt/viewer';
   version: 1;
   title: string;
-  /** Nanoseconds between the epoch and time 0, as a decimal number; null if it is unknown. */
+  /** Nanoseconds between the epoch and time 0, as a decimal number; null if this is no recording but a
+   * model with what is known of it. */
   origin: string | null;
   duration: number;
   /** Where and how it was recorded, for the line under the title. */
@@ -42,6 +43,11 @@ export interface Index {
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'none';
+
+/** Whether there is a timeline to look at. */
+export function hasEvents(index: Index): boolean {
+  return index.tracks.length > 0;
+}
 
 export interface Host {
   name: string;
@@ -94,8 +100,23 @@ export interface Callback {
   response: Statistics;
   /** Bound of the response time; null if there is none. */
   bound: number | null;
+  /** What the model says of it; absent in a recording. */
+  model?: Modelled;
   /** The callback that goes on in this one's place. This one has no runs, and is not shown. */
   continues?: number;
+}
+
+export interface Modelled {
+  /** How often it is activated at most; empty if that follows from its inputs. */
+  rate: string;
+  /** The longest execution time of one run. */
+  assumed: number | null;
+  /** How it joins its inputs; empty if it does not. */
+  join: string;
+  /** Which analysis gave the bound, or why there is none. */
+  by: string;
+  /** Names and values of the rest. */
+  facts: [string, string][];
 }
 
 export interface Statistics {
@@ -129,6 +150,8 @@ export interface Chain {
   p50: number | null;
   p99: number | null;
   max: number | null;
+  /** Some of its times, where they are known but no instances. */
+  latencies?: number[];
   tone: Tone;
   /** A word or two: met, missed, not guaranteed, … */
   verdict: string;

@@ -1,6 +1,6 @@
 /** Reads the data that stand in the page itself, or asks its server for them. */
 
-import { decodeTable, unpack } from './codec';
+import { decodeTable, emptyTable, unpack } from './codec';
 import { EmbeddedSource } from './embedded';
 import type { Table, TableName } from './format';
 import { ServedSource } from './served';
@@ -15,6 +15,8 @@ export async function readPage(page: Document): Promise<DataSource | null> {
   if (page.getElementById('takt-served')) return new ServedSource(index);
   const table = async <Name extends TableName>(name: Name): Promise<Table<Name>> => {
     const packed = page.getElementById(`takt-${name}`)?.textContent;
+    // A model has no events.
+    if (!packed && index.origin === null) return emptyTable(name);
     if (!packed) throw new Error(`the page has no table ${name}`);
     return decodeTable(name, await unpack(packed));
   };

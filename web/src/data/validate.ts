@@ -20,7 +20,9 @@ export function parseIndex(text: string): Index {
   if (index.comparison !== undefined) checkComparison(index.comparison);
   const isPhrase = (phrase: unknown): boolean =>
     Array.isArray(phrase) && phrase.length === 2 && phrase.every((text) => typeof text === 'string');
-  if (!Array.isArray(index.phrases) || index.phrases.length !== PARTS.length || !index.phrases.every(isPhrase)) {
+  // Where nothing was recorded, no part needs one.
+  const enough = (phrases: unknown[]): boolean => phrases.length === PARTS.length || index.origin === null;
+  if (!Array.isArray(index.phrases) || !enough(index.phrases) || !index.phrases.every(isPhrase)) {
     throw new Error('the data have no phrase for each kind of part');
   }
   const inside = (place: string, value: number, list: unknown[], none = true): void => {

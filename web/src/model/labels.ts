@@ -49,8 +49,8 @@ function nodeName(callback: Callback): string {
 export function trigger(index: Index, callback: Callback): string {
   const topic = index.topics[callback.topic]?.name;
   if (topic) return printable(topic);
-  if (callback.period !== null) return `${callback.kind} ${duration(callback.period)}`;
-  return callback.kind;
+  const kind = callback.kind.replaceAll('_', ' ');
+  return callback.period === null ? kind : `${kind} ${duration(callback.period)}`;
 }
 
 export function processLabel(index: Index, process: number): string {

@@ -11,6 +11,11 @@ export function mark(tone: Tone): HTMLElement {
   return element('span', { class: `mark ${tone}` }, MARKS[tone]);
 }
 
+/** What the page is about. */
+export function subject(index: Index): 'recording' | 'model' {
+  return index.origin === null ? 'model' : 'recording';
+}
+
 export function answer(index: Index, store: Store, jump: (chain: number) => void): HTMLElement {
   const root = element('section', { class: 'answer', label: 'Answer' });
   for (const statement of index.answer) {
@@ -20,7 +25,7 @@ export function answer(index: Index, store: Store, jump: (chain: number) => void
       ? element('button', {
           type: 'button',
           class: 'statement',
-          title: 'Show this chain and its worst instance',
+          title: index.origin === null ? 'Show this chain' : 'Show this chain and its worst instance',
           on: { click: () => jump(statement.chain) },
         })
       : element('div', { class: 'statement' });
@@ -34,7 +39,7 @@ export function answer(index: Index, store: Store, jump: (chain: number) => void
     const open = element(
       'button',
       { type: 'button', class: 'link', on: { click: () => store.update({ tab: 'recording' }) } },
-      `${counted(index.warnings.length, 'warning')} about this recording`,
+      `${counted(index.warnings.length, 'warning')} about this ${subject(index)}`,
     );
     root.append(open);
   }

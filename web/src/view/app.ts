@@ -1,11 +1,12 @@
 /** The whole page: the answer and the chains on the left, what happened on the right. */
 
+import { hasEvents, type Index } from '../data/format';
 import type { DataSource, Instance } from '../data/source';
 import { makeLabels } from '../model/labels';
 import { Picked } from '../model/picked';
 import { INITIAL, readHash, Store, type Tab, type Theme, writeHash } from '../model/state';
 import { duration, grouped, printable } from '../model/words';
-import { answer, pickChain } from './answer';
+import { answer, pickChain, subject } from './answer';
 import { Callbacks } from './callbacks';
 import { Chains, worstFirst } from './chains';
 import { hueOf } from './colors';
@@ -21,12 +22,17 @@ import { reference } from './reference';
 import { Search } from './search';
 import { Timeline } from './timeline/timeline';
 
-const TABS: [Tab, string][] = [
-  ['timeline', 'Timeline'],
-  ['graph', 'Graph'],
-  ['callbacks', 'Callbacks'],
-  ['recording', 'Recording'],
-];
+/** The tabs that have something to show. */
+function tabsOf(index: Index): [Tab, string][] {
+  const tabs: [Tab, string, boolean][] = [
+    ['timeline', 'Timeline', hasEvents(index)],
+    ['graph', 'Graph', index.callbacks.length > 0],
+    ['callbacks', 'Callbacks', index.callbacks.length > 0],
+    ['recording', subject(index) === 'model' ? 'Model' : 'Recording', true],
+  ];
+  return tabs.flatMap(([tab, name, known]) => (known ? [[tab, name]] : []));
+}
+
 const THEMES: Theme[] = ['auto', 'light', 'dark'];
 const THEME_MARKS: Record<Theme, string> = { auto: '◐', light: '☀', dark: '☾' };
 /** Milliseconds from a change until the address shows it: browsers refuse too many changes. */
@@ -42,6 +48,12 @@ export async function start(source: DataSource): Promise<App> {
   const { index } = source;
   document.title = `${printable(index.title)} – Takt`;
   const store = new Store(readHash(location.hash));
+  const shownTabs = tabsOf(index);
+  const keepTab = (): void => {
+    if (!shownTabs.some(([tab]) => tab === store.state.tab)) store.update({ tab: shownTabs[0]![0] });
+  };
+  keepTab();
+  store.listen(keepTab);
   applyTheme(store.state.theme);
   const labels = makeLabels(index);
   const picked = new Picked(source, store);
@@ -73,7 +85,7 @@ export async function start(source: DataSource): Promise<App> {
   const nextTheme = (): void => {
     store.update({ theme: THEMES[(THEMES.indexOf(store.state.theme) + 1) % THEMES.length]! });
   };
-  const keyboard = new Keyboard(store, timeline, details, search, picked, nextTheme);
+  const keyboard = new Keyboard(store, shownTabs, timeline, details, search, picked, nextTheme);
 
   const themeButton = button('', 'Light, dark, or as the system says (T)', nextTheme);
   themeButton.classList.add('icon', 'theme');
@@ -86,12 +98,12 @@ export async function start(source: DataSource): Promise<App> {
   };
   const showTab = (): void => {
     tabs.replaceChildren(
-      ...TABS.map(([tab, name]) => {
+      ...shownTabs.map(([tab, name]) => {
         const selected = store.state.tab === tab;
         const click = (): void => store.update({ tab });
         return element('button', { type: 'button', role: 'tab', selected, on: { click } }, name);
       }),
-      legend(index),
+      ...(hasEvents(index) ? [legend(index)] : []),
     );
     for (const [tab, pane] of Object.entries(panes)) pane.hidden = tab !== store.state.tab;
     themeButton.textContent = THEME_MARKS[store.state.theme];
@@ -110,7 +122,9 @@ export async function start(source: DataSource): Promise<App> {
   const helpButton = button('?', 'Keys and mouse (?)', () => keyboard.showHelp());
   helpButton.classList.add('icon');
   const runs = index.callbacks.reduce((sum, callback) => sum + callback.count, 0);
-  const facts = [...index.facts, duration(index.duration), `${grouped(runs)} callback runs`];
+  const facts = [...index.facts];
+  if (index.origin !== null) facts.push(duration(index.duration));
+  if (index.origin !== null || runs) facts.push(`${grouped(runs)} callback runs`);
   document.body.replaceChildren(
     element(
       'header',
@@ -138,7 +152,7 @@ export async function start(source: DataSource): Promise<App> {
         'div',
         { class: 'picture-pane' },
         tabs,
-        element('div', { class: 'panes' }, ...Object.values(panes)),
+        element('div', { class: 'panes' }, ...shownTabs.map(([tab]) => panes[tab])),
         details.root,
       ),
     ),

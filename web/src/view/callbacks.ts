@@ -1,16 +1,39 @@
 /** The table of callbacks, grouped by executor; a click picks one out everywhere. */
 
-import type { Index } from '../data/format';
+import { type Callback, hasEvents, type Index } from '../data/format';
 import { isShown, trigger, type Labels } from '../model/labels';
 import type { Store, ViewState } from '../model/state';
-import { counted, duration, grouped } from '../model/words';
+import { counted, duration, grouped, printable } from '../model/words';
 import { tableHead, tableRow } from './details';
 import { button, element, replace } from './dom';
 
-const HEAD = ['Callback', 'runs on', 'runs', 'execution p50', 'p99', 'max', 'response max', 'bound'];
+
+type Column = [name: string, cell: (callback: Callback) => string];
+
+/** What is known of callbacks: what the model says of them, and what was measured. */
+function columns(index: Index): Column[] {
+  const runs = hasEvents(index) || index.callbacks.some((callback) => callback.count);
+  const modelled = index.callbacks.some((callback) => callback.model);
+  const ofRuns: Column[] = [
+    ['runs', ({ count }) => grouped(count)],
+    ['execution p50', ({ execution }) => duration(execution.p50)],
+    ['p99', ({ execution }) => duration(execution.p99)],
+    ['max', ({ execution }) => duration(execution.max)],
+  ];
+  return [
+    ['runs on', (callback) => trigger(index, callback)],
+    ...(modelled ? ([['rate', ({ model }) => model?.rate || '–']] satisfies Column[]) : []),
+    ...(runs ? ofRuns : []),
+    ...(modelled ? ([['ET(1)', ({ model }) => duration(model?.assumed ?? null)]] satisfies Column[]) : []),
+    ...(runs ? ([['response max', ({ response }) => duration(response.max)]] satisfies Column[]) : []),
+    ['bound', ({ bound }) => duration(bound)],
+    ...(modelled ? ([['by', ({ model }) => printable(model?.by ?? '')]] satisfies Column[]) : []),
+  ];
+}
 
 export class Callbacks {
   readonly root = element('section', { class: 'callbacks', label: 'Callbacks' });
+  private readonly columns: Column[];
   private shown = false;
 
   constructor(
@@ -18,6 +41,7 @@ export class Callbacks {
     private readonly labels: Labels,
     private readonly store: Store,
   ) {
+    this.columns = columns(index);
     store.listen((state, changed) => {
       if (changed.has('services')) this.shown = false;
       if (changed.has('tab') || changed.has('services')) this.show(state);
@@ -29,19 +53,13 @@ export class Callbacks {
   private show(state: ViewState): void {
     if (state.tab !== 'callbacks' || this.shown) return;
     this.shown = true;
-    replace(
-      this.root,
-      element(
-        'div',
-        { class: 'graph-tools' },
-        button(
-          'Services and parameters',
-          'Show callbacks of services, parameters and logging too',
-          () => this.store.update({ services: !this.store.state.services }),
-          state.services,
-        ),
-      ),
+    const services = button(
+      'Services and parameters',
+      'Show callbacks of services, parameters and logging too',
+      () => this.store.update({ services: !this.store.state.services }),
+      state.services,
     );
+    replace(this.root, this.index.origin !== null && element('div', { class: 'graph-tools' }, services));
     const groups = Map.groupBy(this.index.callbacks.keys(), (i) => this.index.callbacks[i]!.executor);
     for (const [executor, members] of groups) {
       const rows = members.filter((i) => isShown(this.index.callbacks[i]!, state.services));
@@ -58,25 +76,18 @@ export class Callbacks {
       const name = button(this.labels.callbacks[i]!, 'Pick out this callback', () => {
         this.store.update({ callback: i, span: null, area: null });
       });
-      const row = tableRow([
-        name,
-        trigger(this.index, callback),
-        grouped(callback.count),
-        duration(callback.execution.p50),
-        duration(callback.execution.p99),
-        duration(callback.execution.max),
-        duration(callback.response.max),
-        duration(callback.bound),
-      ]);
+      const row = tableRow([name, ...this.columns.map(([, cell]) => cell(callback))]);
       row.dataset['callback'] = String(i);
       body.append(row);
     }
     const title = this.labels.executors[executor] ?? 'Without an executor';
+    const { kind, supply } = this.index.executors[executor] ?? { kind: '', supply: '' };
+    const about = [counted(rows.length, 'callback'), ...(supply ? [kind.replaceAll('_', ' '), supply] : [])];
     const details = element(
       'details',
       {},
-      element('summary', {}, title, element('span', { class: 'faint' }, ` ${counted(rows.length, 'callback')}`)),
-      element('div', { class: 'scroll' }, element('table', {}, tableHead(HEAD), body)),
+      element('summary', {}, title, element('span', { class: 'faint' }, ` ${printable(about.join(' · '))}`)),
+      element('div', { class: 'scroll' }, element('table', {}, tableHead(['Callback', ...this.columns.map(([name]) => name)]), body)),
     );
     details.open = this.index.executors.length <= 12;
     return details;

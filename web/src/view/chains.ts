@@ -1,6 +1,6 @@
 /** The table of chains: worst first, with a filter, readable on a narrow page. */
 
-import type { Chain, Index, Tone } from '../data/format';
+import { type Chain, hasEvents, type Index, type Tone } from '../data/format';
 import type { Labels } from '../model/labels';
 import type { Store, ViewState } from '../model/state';
 import { duration, grouped } from '../model/words';
@@ -11,9 +11,11 @@ const ORDER: Tone[] = ['bad', 'warn', 'none', 'good'];
 
 /** Chains from the worst to the best: first by verdict, then by how near the goal or bound they are. */
 export function worstFirst(index: Index): number[] {
+  const measured = index.chains.some((chain) => chain.max !== null);
   const closeness = (chain: Chain): number => {
-    const limit = chain.goal ?? chain.bound;
-    return limit && chain.max !== null ? chain.max / limit : (chain.max ?? 0) / 1e18;
+    const longest = measured ? chain.max : chain.bound;
+    const limit = chain.goal ?? (measured ? chain.bound : null);
+    return limit && longest !== null ? longest / limit : (longest ?? 0) / 1e18;
   };
   return index.chains
     .map((_, i) => i)
@@ -48,7 +50,7 @@ export class Chains {
     this.input.value = store.state.filter;
     this.root = element(
       'section',
-      { class: 'chains', label: 'Chains' },
+      { class: hasEvents(index) ? 'chains' : 'chains without-instances', label: 'Chains' },
       element('h2', {}, 'Chains'),
       index.chains.length > 8 && this.input,
       this.list,
@@ -90,7 +92,9 @@ export class Chains {
     figure(chain.time ? `goal (${chain.time})` : 'goal', chain.goal);
     figure('bound', chain.bound);
     const incomplete = chain.incomplete ? `, ${grouped(chain.incomplete)} incomplete` : '';
-    figures.append(element('span', { class: 'count' }, `${grouped(chain.count)} instances${incomplete}`));
+    if (chain.count || hasEvents(this.index)) {
+      figures.append(element('span', { class: 'count' }, `${grouped(chain.count)} instances${incomplete}`));
+    }
     const row = element(
       'button',
       {
@@ -114,7 +118,8 @@ export class Chains {
   }
 
   /**
-   * A bar from the median to the maximum, with marks for goal and bound; all chains share a scale.
+   * A bar from the median to the maximum, or to the bound where nothing was measured, with marks for
+   * goal and bound; all chains share a scale.
    */
   private gauge(chain: Chain): HTMLElement {
     const gauge = element('span', { class: 'gauge' });
@@ -127,6 +132,9 @@ export class Chains {
     if (chain.max !== null) {
       place(`low ${chain.tone}`, 0, chain.p50 ?? 0, `median ${duration(chain.p50)}`);
       place(`high ${chain.tone}`, chain.p50 ?? 0, chain.max, `maximum ${duration(chain.max)}`);
+    }
+    if (chain.max === null && !hasEvents(this.index)) {
+      place(`low ${chain.tone}`, 0, chain.bound ?? 0, `bound ${duration(chain.bound)}`);
     }
     if (chain.bound !== null) place('bound', chain.bound, null, `bound ${duration(chain.bound)}`);
     if (chain.goal !== null) place('goal', chain.goal, null, `goal ${duration(chain.goal)}`);

@@ -1,6 +1,6 @@
 /** What is selected, in words and tables: a callback instance with its flow, or an area. */
 
-import { FATES, LINKS, STATES } from '../data/format';
+import { FATES, hasEvents, LINKS, STATES, type Statistics } from '../data/format';
 import type { AreaRow, DataSource, Flow, Span } from '../data/source';
 import { trigger, type Labels } from '../model/labels';
 import type { Picked } from '../model/picked';
@@ -27,7 +27,7 @@ export class Details {
   ) {
     picked.listen(() => void this.show());
     store.listen((_, changed) => {
-      if (changed.has('area') || changed.has('callback')) void this.show();
+      if (changed.has('area') || changed.has('callback') || changed.has('chain')) void this.show();
     });
     void this.show();
   }
@@ -50,12 +50,25 @@ export class Details {
           button('show in the timeline', 'Fit this instance (F)', () => this.zoomToFlow()),
         ]),
         storyBody(index, this.labels, instance),
-        termsBody(index, instance),
+        termsBody(index, index.chains[instance.chain]!, instance),
       );
     } else {
-      replace(this.root);
+      this.showBound();
     }
     this.root.hidden = this.root.childElementCount === 0;
+  }
+
+  /** What the bound of the selected chain is made of, where no instance is known to stand beside it. */
+  private showBound(): void {
+    const { chain } = this.store.state;
+    const terms = this.boundOf(chain);
+    if (terms) replace(this.root, this.head(this.labels.chains[chain!]!, []), terms);
+    else replace(this.root);
+  }
+
+  private boundOf(chain: number | null): HTMLElement | null {
+    const known = this.source.index.chains[chain ?? -1];
+    return known && known.worst < 0 ? termsBody(this.source.index, known, null) : null;
   }
 
   private showSpan(span: Span, flow: Flow): void {
@@ -185,27 +198,31 @@ export class Details {
     const { index } = this.source;
     const callback = index.callbacks[position]!;
     const chains = index.chains.flatMap((chain, i) => (chain.callbacks.includes(position) ? [i] : []));
-    const { execution, response } = callback;
+    const { execution, response, model } = callback;
+    const facts: [string, string][] = [
+      ['node', printable(callback.node)],
+      ['runs on', trigger(index, callback)],
+      ['executor', this.labels.executors[callback.executor] ?? 'unknown'],
+    ];
+    if (callback.count || hasEvents(index)) {
+      const times = ({ p50, p99, max }: Statistics): string =>
+        `p50 ${duration(p50)}, p99 ${duration(p99)}, max ${duration(max)}`;
+      facts.push(['runs', grouped(callback.count)], ['execution', times(execution)], ['response', times(response)]);
+    }
+    const by = model?.by ? ` (${printable(model.by)})` : '';
+    facts.push(['bound of response', `${duration(callback.bound)}${by}`]);
+    for (const [name, value] of model?.facts ?? []) facts.push([printable(name), printable(value)]);
+    const next = button('next run ›', 'Select the next run (])', () => {
+      const from = this.timeline.window.from - 1;
+      void this.source.neighbour(position, from, 1).then((span) => span && this.select(span));
+    });
     replace(
       this.root,
-      this.head(this.labels.callbacks[position]!, [
-        button('next run ›', 'Select the next run (])', () => {
-          const from = this.timeline.window.from - 1;
-          void this.source.neighbour(position, from, 1).then((span) => span && this.select(span));
-        }),
-      ]),
+      this.head(this.labels.callbacks[position]!, [hasEvents(index) ? next : null]),
       element(
         'div',
         { class: 'columns' },
-        definitions([
-          ['node', printable(callback.node)],
-          ['runs on', trigger(index, callback)],
-          ['executor', this.labels.executors[callback.executor] ?? 'unknown'],
-          ['runs', grouped(callback.count)],
-          ['execution', `p50 ${duration(execution.p50)}, p99 ${duration(execution.p99)}, max ${duration(execution.max)}`],
-          ['response', `p50 ${duration(response.p50)}, p99 ${duration(response.p99)}, max ${duration(response.max)}`],
-          ['bound of response', duration(callback.bound)],
-        ]),
+        definitions(facts),
         element(
           'div',
           {},
@@ -270,9 +287,9 @@ export class Details {
 
   /** Clears a selected span, area or callback first; without one, the instance. */
   clear(): void {
-    const { span, area, callback } = this.store.state;
+    const { span, area, callback, chain } = this.store.state;
     if (span !== null || area || callback !== null) this.store.update({ span: null, area: null, callback: null });
-    else this.store.update({ instance: null, latency: null });
+    else this.store.update({ instance: null, latency: null, chain: this.boundOf(chain) ? null : chain });
   }
 
   private head(title: string, buttons: (HTMLElement | null)[]): HTMLElement {

@@ -1,31 +1,38 @@
 /** The keys, and the page that lists them. */
 
 import type { Picked } from '../model/picked';
-import type { Store } from '../model/state';
+import type { Store, Tab } from '../model/state';
 import type { Details } from './details';
 import { element, typing } from './dom';
 import type { Search } from './search';
 import { panned, zoomed } from './timeline/scale';
 import type { Timeline } from './timeline/timeline';
 
-export const KEYS: [string, string][] = [
+/** Those of the timeline. */
+const TIMELINE_KEYS: [string, string][] = [
   ['W S', 'zoom in and out'],
   ['A D  ← →', 'move earlier and later'],
   ['F', 'fit the selection or its flow'],
   ['0', 'show the whole recording'],
   ['[ ]', 'previous and next run of the selected callback'],
-  ['/', 'search'],
-  ['1 2 3 4', 'timeline, graph, callbacks, recording'],
   ['P', 'pin the row of the selection'],
-  ['T', 'light, dark, or as the system says'],
-  ['Esc', 'clear the selection'],
-  ['?', 'this help'],
   ['Ctrl + wheel', 'zoom where the mouse is'],
   ['Shift + wheel', 'move earlier and later'],
   ['drag', 'mark an area: a table of what ran there'],
   ['Shift + drag', 'move'],
   ['double click', 'zoom to a run'],
 ];
+
+function keysOf(tabs: [Tab, string][]): [string, string][] {
+  return [
+    ['/', 'search'],
+    [tabs.map((_, i) => i + 1).join(' '), tabs.map(([, name]) => name.toLowerCase()).join(', ')],
+    ['T', 'light, dark, or as the system says'],
+    ['Esc', 'clear the selection'],
+    ['?', 'this help'],
+    ...(tabs.some(([tab]) => tab === 'timeline') ? TIMELINE_KEYS : []),
+  ];
+}
 
 /** The step of one press, as a share of the window, and the pace of holding, in shares a second. */
 const [STEP, PACE] = [0.12, 1.6];
@@ -37,6 +44,7 @@ export class Keyboard {
 
   constructor(
     private readonly store: Store,
+    private readonly tabs: [Tab, string][],
     private readonly timeline: Timeline,
     private readonly details: Details,
     private readonly search: Search,
@@ -44,7 +52,7 @@ export class Keyboard {
     private readonly nextTheme: () => void,
   ) {
     const list = element('dl', { class: 'keys' });
-    for (const [keys, does] of KEYS) list.append(element('dt', {}, keys), element('dd', {}, does));
+    for (const [keys, does] of keysOf(tabs)) list.append(element('dt', {}, keys), element('dd', {}, does));
     this.help = element('dialog', { label: 'Keys and mouse' }, element('h2', {}, 'Keys and mouse'), list);
     this.help.addEventListener('click', () => this.help.close());
     document.addEventListener('keydown', (event) => this.down(event));
@@ -135,9 +143,12 @@ export class Keyboard {
       case '1':
       case '2':
       case '3':
-      case '4':
-        store.update({ tab: (['timeline', 'graph', 'callbacks', 'recording'] as const)[Number(key) - 1]! });
+      case '4': {
+        const chosen = this.tabs[Number(key) - 1];
+        if (!chosen) return false;
+        store.update({ tab: chosen[0] });
         return true;
+      }
       default:
         return false;
     }

@@ -1,5 +1,6 @@
 /** The selected chain: histogram, its instances worst first, and what one's time went into. */
 
+import { hasEvents } from '../data/format';
 import type { DataSource, Histogram, Instance, Window } from '../data/source';
 import type { Labels } from '../model/labels';
 import type { Picked } from '../model/picked';
@@ -60,6 +61,9 @@ export class Latency {
       element('p', { class: 'path', title: path }, path),
       known.cause ? element('p', { class: 'cause' }, known.cause) : null,
     );
+    // Of a chain of a model, what its bound is made of is shown instead.
+    this.chart.hidden = known.count === 0 && !hasEvents(this.source.index);
+    this.table.hidden = this.chart.hidden || known.latencies !== undefined;
     const question = ++this.asked.histogram;
     const data = await this.source.histogram(chain, BINS);
     if (this.asked.histogram !== question) return;

@@ -1,14 +1,14 @@
-/** Warnings about the recording, and where it came from. */
+/** Warnings about the recording or the model, and where it came from. */
 
 import type { Index } from '../data/format';
 import { printable } from '../model/words';
-import { mark } from './answer';
+import { mark, subject } from './answer';
 import { element } from './dom';
 
 const SHOWN_LINES = 5;
 
 export function recording(index: Index): HTMLElement {
-  const root = element('section', { class: 'recording', label: 'Recording' });
+  const root = element('section', { class: 'recording', label: subject(index) });
   root.append(element('h2', {}, 'Warnings'));
   if (index.warnings.length === 0) root.append(element('p', { class: 'empty' }, 'There are none.'));
   for (const warning of index.warnings) {

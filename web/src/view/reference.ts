@@ -25,7 +25,8 @@ function assumptions(known: NonNullable<Index['assumptions']>): HTMLElement {
       ),
     );
   }
-  const title = element('summary', {}, 'Assumptions: what the bounds rest on, and how it fared');
+  const checked = known.some(({ standing }) => standing !== 'not checked');
+  const title = element('summary', {}, `Assumptions: what the bounds rest on${checked ? ', and how it fared' : ''}`);
   return element('details', { class: 'folded' }, title, list);
 }
 

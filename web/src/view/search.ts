@@ -1,6 +1,6 @@
 /** Finds chains, callbacks, topics, executors and moments by what one types. */
 
-import type { Index } from '../data/format';
+import { hasEvents, type Index } from '../data/format';
 import type { Labels } from '../model/labels';
 import type { Store } from '../model/state';
 import { counted, printable } from '../model/words';
@@ -33,7 +33,7 @@ export class Search {
     this.input = element('input', {
       type: 'search',
       placeholder: 'Search  (/)',
-      label: 'Search callbacks, topics, chains, executors or a time such as 1.5 s',
+      label: `Search callbacks, topics, chains${hasEvents(index) ? ', executors or a time such as 1.5 s' : ''}`,
       on: {
         input: () => this.find(),
         focus: () => this.find(),
@@ -57,7 +57,7 @@ export class Search {
     const hits: Hit[] = [];
     const has = (text: string): boolean => text.toLowerCase().includes(wanted);
     const time = /^(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)$/.exec(wanted);
-    if (time) {
+    if (time && hasEvents(index)) {
       const factor = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }[time[2]!]!;
       const moment = Number(time[1]) * factor;
       const half = (this.timeline.window.to - this.timeline.window.from) / 2;
@@ -75,7 +75,7 @@ export class Search {
       hits.push({
         kind: callback.side || 'callback',
         text: labels.callbacks[i]!,
-        note: counted(callback.count, 'run'),
+        note: hasEvents(index) ? counted(callback.count, 'run') : '',
         pick,
       });
     });

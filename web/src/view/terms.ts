@@ -1,4 +1,4 @@
-/** What a chain's bound is made of, beside what an instance's time went into, on one scale. */
+/** What a chain's bound is made of; beside it what an instance's time went into, on one scale. */
 
 import type { BoundTerm, Chain, Index } from '../data/format';
 import type { Instance } from '../data/source';
@@ -9,15 +9,14 @@ import { stackedBar } from './story';
 const SHOWN_TERMS = 12;
 
 /** Null if the terms of the bound are unknown, or the instance is incomplete. */
-export function termsBody(index: Index, instance: Instance): HTMLElement | null {
-  const chain = index.chains[instance.chain]!;
+export function termsBody(index: Index, chain: Chain, instance: Instance | null): HTMLElement | null {
   const { terms, bound } = chain;
-  if (!terms?.length || bound === null || chain.endings[instance.ending]) return null;
+  if (!terms?.length || bound === null || (instance && chain.endings[instance.ending])) return null;
   // Terms below zero are taken off, so the terms above zero together exceed the bound.
   const whole = terms.reduce((sum, term) => sum + Math.max(0, term.time), 0);
-  const widest = Math.max(1, whole, instance.latency);
-  const measured = stackedBar(index, instance, true);
-  measured.style.width = `${(100 * instance.latency) / widest}%`;
+  const widest = Math.max(1, whole, instance?.latency ?? 0);
+  const measured = instance && stackedBar(index, instance, true);
+  if (measured) measured.style.width = `${(100 * instance.latency) / widest}%`;
   const counted = termsBar(terms, whole);
   counted.style.width = `${(100 * whole) / widest}%`;
   const shown = [...terms].sort((a, b) => Math.abs(b.time) - Math.abs(a.time));
@@ -32,13 +31,14 @@ export function termsBody(index: Index, instance: Instance): HTMLElement | null 
     'div',
     { class: 'terms' },
     element('p', { class: 'words' }, sentence(chain, instance)),
-    element('div', { class: 'beside' }, element('span', { class: 'faint' }, 'this instance'), measured),
+    measured && element('div', { class: 'beside' }, element('span', { class: 'faint' }, 'this instance'), measured),
     element('div', { class: 'beside' }, element('span', { class: 'faint' }, 'the bound'), counted),
     list,
   );
 }
 
-function sentence(chain: Chain, instance: Instance): string {
+function sentence(chain: Chain, instance: Instance | null): string {
+  if (!instance) return `The bound is ${duration(chain.bound)}. It counts:`;
   const share = percent(instance.latency, chain.bound!);
   return `The bound is ${duration(chain.bound)}, of which this instance took ${share}. It counts:`;
 }

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { autoware } from '../support/autoware';
 import { BROWSER, complaints, launch, open, PageFolder } from '../support/browser';
 import { crowd } from '../support/crowd';
-import { emptyDocument, type ViewerDocument } from '../support/document';
+import { emptyDocument, modelDocument, type ViewerDocument } from '../support/document';
 
 if (!BROWSER) console.warn('skipped: no Chromium (apt install chromium, or set TAKT_CHROMIUM)');
 
@@ -56,6 +56,7 @@ describe.skipIf(!BROWSER)('the page', () => {
     urls['autoware'] = folder.write('autoware', explained);
     urls['hostile'] = folder.write('hostile', hostile());
     urls['crowd'] = folder.write('crowd', crowd());
+    urls['model'] = folder.write('model', modelDocument());
     urls['empty'] = folder.write('empty', emptyDocument('Nothing'));
     const damaged = autoware({ seed: 7, duration: 1e9 });
     damaged.rows.spans[3]!['track'] = 99;
@@ -358,6 +359,53 @@ describe.skipIf(!BROWSER)('the page', () => {
       return pane.scrollWidth - pane.clientWidth;
     });
     expect(over).toBe(0);
+  });
+
+  test('shows a model without a recording, and nothing that it lacks', async () => {
+    await open(page, urls['model']!);
+    expect(await page.locator('.tabs [role=tab]').allTextContents()).toEqual(['Graph', 'Callbacks', 'Model']);
+    for (const lacking of ['canvas', '.instances', '.histogram', '.legend', '.chain .count']) {
+      expect(await page.locator(lacking).filter({ visible: true }).count(), lacking).toBe(0);
+    }
+    expect(await page.locator('header .facts').textContent()).toBe('from a model, nothing measured');
+    // The chain that is worst is picked out, with the terms of its bound.
+    expect((await state())['chain']).toBe(1);
+    expect(await page.locator('.chain .figures').first().textContent()).toBe('goal 5.00 msbound 8.00 ms');
+    expect(await page.locator('.terms .words').textContent()).toBe('The bound is 8.00 ms. It counts:');
+    expect(await page.locator('.terms li').first().textContent()).toContain('5.00 ms63 %<b>others</b> run before');
+    expect(await page.locator('.terms .beside').count()).toBe(1);
+    await expect.poll(() => page.locator('.graph .box .detail').allTextContents()).toEqual([
+      'timer 100 ms · 2.00 ms',
+      '/image · and of 2 · 2.00 ms',
+      'timer · 2.00 ms',
+    ]);
+    expect(await page.locator('.graph .box.picked').count()).toBe(2);
+    await page.locator('.graph .box', { hasText: 'detector' }).click();
+    await expect.poll(() => page.locator('.details dd').allTextContents()).toContain('/image, at most 2 ms under way');
+    expect(await page.locator('.details button').allTextContents()).toEqual(['✕', 'pilot']);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.details h3').textContent()).toBe('pilot');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('.details').isHidden()).toBe(true);
+    await page.keyboard.press('2');
+    await expect.poll(() => page.locator('.callbacks thead').first().locator('th').allTextContents()).toEqual([
+      'Callback', 'runs on', 'rate', 'ET(1)', 'bound', 'by',
+    ]);
+    expect(await page.locator('.callbacks summary').first().textContent()).toBe(
+      'drivers 1 callback · single threaded · reservation: 2 ms every 10 ms (20 %)',
+    );
+    await page.keyboard.press('4');
+    expect((await state())['tab']).toBe('callbacks');
+    await page.getByRole('button', { name: '1 warning about this model' }).click();
+    await expect.poll(() => page.locator('.warning').textContent()).toContain('it diverges');
+    await page.keyboard.press('?');
+    expect(await page.locator('dialog').textContent()).not.toContain('recording');
+  });
+
+  test('opens a model where an address names what it lacks', async () => {
+    await open(page, `${urls['model']!}#tab=timeline&span=3&instance=4&chain=1&t=0-1000`);
+    expect((await state())['tab']).toBe('graph');
+    await expect.poll(() => page.locator('.details h3').textContent()).toBe('pilot');
   });
 
   test('draws the graph of forty processes', async () => {

@@ -58,5 +58,8 @@ export function complaints(page: Page): string[] {
 /** Opens a page and waits until it is drawn. */
 export async function open(page: Page, url: string): Promise<void> {
   await page.goto(url);
-  await page.waitForFunction(() => (window.takt?.timeline.frames.count ?? 0) > 0);
+  await page.waitForFunction(() => {
+    const { source, timeline } = window.takt ?? {};
+    return source?.index.origin === null || (timeline?.frames.count ?? 0) > 0;
+  });
 }

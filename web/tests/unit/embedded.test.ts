@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { PARTS } from '../../src/data/format';
 import { parseIndex } from '../../src/data/validate';
+import { modelDocument } from '../support/document';
 import { autoware } from '../support/autoware';
 import { sourceOf } from '../support/source';
 
@@ -144,4 +145,19 @@ describe('the terms of a bound', () => {
       expect(() => parseIndex(withTerms(terms))).toThrow('chains[0].terms');
     },
   );
+});
+
+describe('a model without a recording', () => {
+  test('needs no phrases, which a recording does', () => {
+    const { index } = modelDocument();
+    expect(parseIndex(JSON.stringify(index)).chains).toHaveLength(2);
+    expect(() => parseIndex(JSON.stringify({ ...index, origin: '0' }))).toThrow('no phrase for each kind of part');
+  });
+
+  test('has a histogram of latencies that are known without their instances', async () => {
+    const made = modelDocument();
+    Object.assign(made.index.chains[1]!, { count: 4, min: 10, max: 19, latencies: [10, 12, 12, 19] });
+    const { from, width, counts } = await sourceOf(made).histogram(1, 5);
+    expect({ from, width, counts }).toEqual({ from: 10, width: 2, counts: [1, 2, 0, 0, 1] });
+  });
 });

@@ -73,12 +73,13 @@ export class GraphView {
         button(all ? 'Fold all' : 'Unfold all', 'Fold or unfold the executors', () => {
           this.store.update({ foldedBoxes: all ? executors : [] });
         }),
-      button(
-        'Services and parameters',
-        'Show parameter topics, services and logging too',
-        () => this.store.update({ services: !this.store.state.services }),
-        state.services,
-      ),
+      this.source.index.origin !== null &&
+        button(
+          'Services and parameters',
+          'Show parameter topics, services and logging too',
+          () => this.store.update({ services: !this.store.state.services }),
+          state.services,
+        ),
       button('Fit', 'Show the whole graph', () => this.fit(0.02)),
       element(
         'span',

@@ -113,7 +113,7 @@ export function foldedBoxes(index: Index, state: ViewState): number[] {
   return many ? index.executors.map((_, i) => i) : [];
 }
 
-/** Without services, only callbacks that a message or a chain connects with others. */
+/** Without services, only callbacks that a message or a chain connects with others; all of a model. */
 function shownCallbacks(index: Index, services: boolean): Set<number> {
   const connected = new Set(index.chains.flatMap((chain) => chain.callbacks));
   for (const edge of index.edges) {
@@ -122,7 +122,7 @@ function shownCallbacks(index: Index, services: boolean): Set<number> {
   const wanted = index.callbacks.flatMap((callback, i) => {
     if (!isShown(callback, services)) return [];
     if (callback.side !== '') return [i];
-    return connected.has(i) || index.edges.length === 0 || services ? [i] : [];
+    return connected.has(i) || index.edges.length === 0 || index.origin === null || services ? [i] : [];
   });
   return new Set(wanted);
 }
@@ -135,8 +135,9 @@ function makeBox(index: Index, labels: Labels, callback: number, folded: boolean
     return { ...place, key: `executor${known.executor}`, callback: -1, title, detail: '' };
   }
   const title = cut(known.node.replace(/^.*\//, '') || known.name || known.kind);
-  const time = known.execution.p50 === null ? '' : ` · ${duration(known.execution.p50)}`;
-  return { ...place, key: `callback${callback}`, callback, title, detail: `${cut(trigger(index, known))}${time}` };
+  const time = known.execution.p50 ?? known.model?.assumed ?? null;
+  const detail = [cut(trigger(index, known)), known.model?.join, time === null ? '' : duration(time)];
+  return { ...place, key: `callback${callback}`, callback, title, detail: detail.filter(Boolean).join(' · ') };
 }
 
 function cut(text: string): string {
