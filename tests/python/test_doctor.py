@@ -29,7 +29,7 @@ from takt.doctor.check import Check, State, first_line, output_of
 SUBJECTS = {
     *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
     *("reservations", "budgets", "preemption"),
-    *("privileges", "cores", "clocks", "cgroups", "pinning", "netns", "graphviz", "compilers"),
+    *("privileges", "cores", "clocks", "cgroups", "pinning", "netns", "compilers"),
 }
 
 
@@ -121,7 +121,6 @@ def test_programs_in_a_processor_set_get_no_reservations(monkeypatch: pytest.Mon
 def test_without_programs_they_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     assert tracing.lttng().state is State.MISSING
-    assert machine.graphviz().state is State.MISSING
     assert machine.compilers().state is State.LIMITED
     assert "c++, cmake, ninja" in machine.compilers().detail
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
-import json as json_format
 from collections.abc import Sequence
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,14 +11,13 @@ from takt import graph as drawings
 from takt.arguments import Option
 from takt.documents import Chain, Model
 from takt.errors import UserError
-from takt.formatting import count, printable
+from takt.formatting import count
 from takt.terminal import show
 
-FORMATS = ("svg", "html", "dot")
+FORMATS = ("svg", "dot")
 
 EXAMPLES = """
 takt graph model.json -o graph.svg                   a picture
-takt graph trace/ -o graph.html                      a page on which chains can be picked out
 takt graph model.json --chain pilot -o graph.svg     one chain in colour
 takt graph model.json | dot -Tpdf -o graph.pdf       any other format of Graphviz
 takt graph model.json --json                         vertices, edges and chains, for scripts
@@ -36,7 +32,7 @@ def graph(
             "--output",
             "-o",
             metavar="FILE",
-            help='Where to write; its ending says what: .svg, .html or .dot. "-": the dot text on '
+            help='Where to write; its ending says what: .svg or .dot. "-": the dot text on '
             "standard output.",
         ),
     ] = files.STANDARD_STREAM,
@@ -56,8 +52,8 @@ def graph(
     """Draw the callback graph: executors as boxes, callbacks in them, chains in colour.
 
     A callback that waits for several inputs is drawn as a reader for each and the vertex "&".
-    Dashed: what a timer samples, and what was inferred from a recording. Needs Graphviz, except for
-    dot and --json.
+    Dashed: what a timer samples, and what was inferred from a recording. A picture needs Graphviz;
+    dot and --json do not. takt report makes a page on which chains can be picked out.
     """
     kind = "dot" if output == files.STANDARD_STREAM else Path(output).suffix.lower().lstrip(".")
     if kind not in FORMATS:
@@ -66,19 +62,13 @@ def graph(
     model = inputs.model(models, goals).parsed()
     shown = drawings.highlighted(model, chains or [])
     if output != files.STANDARD_STREAM or not json:
-        files.write_text(output, _drawn(model, shown, kind))
+        draw = drawings.dot if kind == "dot" else drawings.svg
+        files.write_text(output, draw(model, shown))
     if json:
         console.print_json(document(model, shown))
     elif output != files.STANDARD_STREAM:
         vertices = count(len(model.callbacks), "callback")
         show(f"{output}: {vertices}, {count(len(model.edges), 'edge')}")
-
-
-def _drawn(model: Model, chains: Sequence[Chain], kind: str) -> str:
-    if kind == "dot":
-        return drawings.dot(model, chains)
-    drawing = drawings.svg(model, chains)
-    return drawing if kind == "svg" else page(model, drawing)
 
 
 def document(model: Model, chains: Sequence[Chain]) -> dict[str, Any]:
@@ -121,17 +111,3 @@ def _parts(drawing: drawings.Drawing, chain: Chain) -> list[str]:
 
 def _edge_id(position: int) -> str:
     return f"edge{position}"
-
-
-def page(model: Model, drawing: str) -> str:
-    """A page without any reference to others, that shows the drawing and picks out chains."""
-    parts = drawings.Drawing(model)
-    chains = [{"id": printable(chain.id), "parts": _parts(parts, chain)} for chain in model.chains]
-    template = resources.files("takt").joinpath("graph.html").read_text("utf-8")
-    # "</" would end the script.
-    data = json_format.dumps(chains, ensure_ascii=True).replace("</", "<\\/")
-    return (
-        template.replace("{{title}}", html.escape(printable(model.name or "Callback graph")))
-        .replace("{{drawing}}", drawing[drawing.index("<svg") :])
-        .replace("{{chains}}", data)
-    )

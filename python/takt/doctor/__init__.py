@@ -31,7 +31,6 @@ CHECKS = (
     machine.control_groups,
     machine.exclusive_cores,
     machine.network_namespaces,
-    machine.graphviz,
     machine.compilers,
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from pathlib import Path
 
@@ -122,20 +121,6 @@ def network_namespaces() -> Check:
         "run as root or with CAP_SYS_ADMIN",
         facts=facts,
     )
-
-
-def graphviz() -> Check:
-    # Graphviz writes its version to standard error; -V as the only output still ends with 0.
-    if output_of("dot", "-V") is None:
-        return Check(
-            "graphviz",
-            "Graphviz",
-            State.MISSING,
-            "dot not found: reports cannot draw the callback graph",
-            "apt install graphviz",
-            required=True,
-        )
-    return Check("graphviz", "Graphviz", State.OK, shutil.which("dot") or "", required=True)
 
 
 def compilers() -> Check:
