@@ -162,6 +162,10 @@ bool is_transform(std::string_view topic) {
   return topic.ends_with("/tf") || topic.ends_with("/tf_static");
 }
 
+bool is_of_action(std::string_view topic) {
+  return topic.find("/_action/") != std::string_view::npos;
+}
+
 bool is_diagnosis(std::string_view topic) { return topic.ends_with("/diagnostics"); }
 
 std::string display_name(const Objects& objects, const Callback& callback) {

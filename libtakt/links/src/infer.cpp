@@ -27,21 +27,25 @@ constexpr std::uint64_t fewest_runs = 8;
 /// it (a state that is sent often).
 constexpr std::uint64_t most_kept = 3;
 
+/// Whether a library keeps the messages of the topic, whatever its node does with them.
+bool is_kept_by_library(std::string_view topic) {
+  return execution::is_transform(topic) || execution::is_of_action(topic);
+}
+
 /// Infers the links of one node.
 class NodeInference {
  public:
   NodeInference(const Evidence& evidence, const Objects& objects, NodeIndex node)
       : evidence_(evidence), objects_(objects), inputs_(evidence.inputs(node)), node_(node) {
     for (const auto& [subscription, activity] : inputs_.subscriptions()) {
-      const bool stores_transforms =
-          activity.outputs.empty() &&
-          execution::is_transform(objects[*objects.topic_of(objects[subscription])]);
-      if (evidence.of(subscription).ran && !stores_transforms) subscriptions_.insert(subscription);
+      const bool is_kept = activity.outputs.empty() &&
+                           is_kept_by_library(objects[*objects.topic_of(objects[subscription])]);
+      if (evidence.of(subscription).ran && !is_kept) subscriptions_.insert(subscription);
     }
     for (const execution::Subscription& subscription : objects.subscriptions) {
       if (subscription.node == node && !evidence.of(subscription.callback).ran &&
           evidence.is_taken_to_store(subscription.callback) &&
-          !execution::is_transform(objects[subscription.topic])) {
+          !is_kept_by_library(objects[subscription.topic])) {
         taken_.insert(subscription.callback);
       }
     }
@@ -422,7 +426,7 @@ std::vector<ObservedCallbackIndex> unknown_uses(const Evidence& evidence, const 
     for (const auto& [subscription, activity] : evidence.inputs(node).subscriptions()) {
       const auto topic = objects.topic_of(objects[subscription]);
       const bool passes_on = !activity.outputs.empty() && !is_filter(objects[subscription]);
-      if (passes_on || used.contains(subscription) || execution::is_transform(objects[*topic])) {
+      if (passes_on || used.contains(subscription) || is_kept_by_library(objects[*topic])) {
         continue;
       }
       unknown.push_back(subscription);
@@ -432,7 +436,7 @@ std::vector<ObservedCallbackIndex> unknown_uses(const Evidence& evidence, const 
     if (subscription.node && publishing.contains(*subscription.node) &&
         !objects.has_all_links(subscription.process) && !used.contains(subscription.callback) &&
         evidence.is_taken_to_store(subscription.callback) &&
-        !execution::is_transform(objects[subscription.topic])) {
+        !is_kept_by_library(objects[subscription.topic])) {
       unknown.push_back(subscription.callback);
     }
   }

@@ -114,6 +114,18 @@ TEST_F(Fused, AreNoTransforms) {
   EXPECT_THAT(links_of(scenario), IsEmpty());
 }
 
+/// The library of actions keeps what a server tells of its goals.
+TEST_F(Fused, ATimerOfAnActionsClientSamplesNoStatus) {
+  const auto status = scenario.subscription(program, node, "/go/_action/status");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(10));
+  for (int i = 0; i < 20; ++i) {
+    arrive(status, false, 2);
+    scenario.now += 1'000;
+    scenario.run(program, timer, 10, std::pair(c, ++stamp));
+  }
+  EXPECT_THAT(links_of(scenario), IsEmpty());
+}
+
 /// Nearly every node of a robot tells how it is.
 TEST_F(Fused, ATimerThatTellsDiagnosesSamplesNothing) {
   const auto told = scenario.publisher(program, node, "/diagnostics");

@@ -50,6 +50,8 @@ enum class Housekeeping { none, parameters, logging, clock };
 /// Whether transforms between frames are sent on a topic. Each user of transforms stores all of
 /// them, whichever it looks up.
 [[nodiscard]] bool is_transform(std::string_view topic);
+/// Whether the topic is a part of an action, whose client library keeps what it needs of it.
+[[nodiscard]] bool is_of_action(std::string_view topic);
 /// Whether nodes tell on the topic how they are (diagnostic_updater), whatever they receive.
 [[nodiscard]] bool is_diagnosis(std::string_view topic);
 
