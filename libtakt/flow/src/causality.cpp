@@ -46,6 +46,7 @@ Causality::Causality(const History& history, const execution::Objects& objects,
     for (const auto input : link.inputs) {
       grow_to(of_input_, input).push_back(number);
     }
+    if (link.reader) grow_to(of_reader_, *link.reader).push_back(number);
     for (const auto output : link.outputs) {
       grow_to(of_publisher_, output).push_back(number);
       for (const PublicationId message : history.messages_of(output)) {
@@ -425,10 +426,15 @@ void Causality::inputs(PublicationId id, std::vector<Input>& inputs) const {
     return;
   }
   inputs.push_back({message->run, LinkKind::direct, 0, message->run});
-  if (message->publisher && message->publisher->value() < of_publisher_.size()) {
-    for (const std::size_t link : of_publisher_[message->publisher->value()]) {
+  const auto add = [&](const std::vector<std::vector<std::size_t>>& links, std::size_t of) {
+    for (const std::size_t link : of < links.size() ? links[of] : std::vector<std::size_t>()) {
       add_stored(*message, *sender, link, inputs);
     }
+  };
+  if (message->publisher) {
+    add(of_publisher_, message->publisher->value());
+  } else {
+    add(of_reader_, sender->callback.value());
   }
 }
 

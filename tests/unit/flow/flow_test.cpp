@@ -492,6 +492,33 @@ TEST(Direct, Fact20ACallbackThatPublishesOnThreeTopicsHasThreeLinks) {
                           "? > /relay:/in > /relay:/z"));
 }
 
+/// A planner keeps what it hears, and a timer of it asks somebody because of it.
+TEST(Sampled, WhatATimerReadsGoesIntoTheRequestsThatItSends) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto source = scenario.node(program, "source");
+  const auto planner = scenario.node(program, "planner");
+  const auto server = scenario.node(program, "server");
+  const test::Publisher out = scenario.publisher(program, source, "/object");
+  const test::Subscription in = scenario.subscription(program, planner, "/object");
+  const auto timer = scenario.timer(program, planner, std::chrono::milliseconds(20));
+  const test::Client client = scenario.client(program, planner, "/plan");
+  const test::Service service = scenario.service(program, server, "/plan");
+  for (std::int64_t i = 1; i <= 12; ++i) {
+    scenario.now = 20'000 * i;
+    scenario.publish(program, out, i);
+    scenario.handle(program, in, i, 2);
+    scenario.now += 5'000;
+    scenario.start(program, timer);
+    scenario.send_request(program, client, i);
+    scenario.end(program, timer);
+    scenario.serve(program, service, client, i, 10);
+  }
+  const json document = follow(scenario);
+  EXPECT_THAT(paths(document),
+              testing::Contains("? > /planner:/object > /planner:timer-20ms > /server:/plan"));
+}
+
 TEST(Transforms, Fact31AListenerOfTheSameProcessAddsNothing) {
   Scenario scenario;
   Program robot = scenario.program(1);

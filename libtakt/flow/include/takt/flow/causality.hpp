@@ -98,8 +98,10 @@ class Causality {
   const History& history_;
   const execution::Objects& objects_;
   std::vector<links::Link> links_;
-  /// The links of each publisher, and of each callback as an input.
+  /// The links of each publisher, of each callback that reads what others store, for the requests
+  /// that it sends, and of each callback as an input.
   std::vector<std::vector<std::size_t>> of_publisher_;
+  std::vector<std::vector<std::size_t>> of_reader_;
   std::vector<std::vector<std::size_t>> of_input_;
   /// The runs that sent a link's output, in order of their starts.
   std::vector<std::vector<InstanceId>> firings_;
