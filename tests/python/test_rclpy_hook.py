@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import inspect
+import itertools
 import sys
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -119,3 +121,129 @@ def test_a_program_without_standard_error_goes_on(
     monkeypatch.setattr(sys, "stderr", None)
     hook._harmless._said.clear()
     assert instrumented(hook, Tracepoints()).Timer(Odd(), 5).callback() == 3
+
+
+class Future:
+    """As rclpy's, and so are the other classes of this module."""
+
+    def __init__(self) -> None:
+        self._callbacks: list[Any] = []
+        self._is_done = False
+
+    def done(self) -> bool:
+        return self._is_done
+
+    def cancelled(self) -> bool:
+        return False
+
+    def __await__(self) -> Any:
+        while not self._is_done:
+            yield
+
+
+class Task:
+    def __init__(self, handler: Any, args: Any = (), executor: object = None) -> None:
+        self._handler = handler
+        self._args = args
+        self._coroutine = handler(*args) if inspect.iscoroutinefunction(handler) else None
+
+    def __call__(self) -> None:
+        if self._coroutine is None:
+            self._handler(*self._args)
+        else:
+            with contextlib.suppress(StopIteration):
+                self._coroutine.send(None)
+
+
+class Client:
+    def __init__(self) -> None:
+        self.future = Future()
+
+    def get_pending_request(self, _: int) -> Future:
+        return self.future
+
+
+class Executor:
+    def _take_client(self, _: Client) -> str:
+        return "response"
+
+
+class Numbered(Tracepoints):
+    """Calls with their first argument."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *arguments: self.calls.append(" ".join(map(str, (name, *arguments[:1]))))
+
+
+class Waiting(NamedTuple):
+    trace: Numbered
+    task: Any
+    future: Any
+
+    def answer(self, client: Client) -> None:
+        """The response of the client's request comes."""
+        executor = self.task.Executor()
+        executor._take_client(client)
+        future = client.get_pending_request(1)
+        future._is_done = True
+        for callback in future._callbacks:
+            self.task.Task(callback, (future,))()
+
+
+@pytest.fixture
+def waiting(hook: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Waiting:
+    trace = Numbered()
+    monkeypatch.setattr(hook, "_handles", itertools.count(1))
+    fresh = {each.__name__: type(each.__name__, (each,), {}) for each in (Future, Task, Executor)}
+    wait_set = type("WaitSet", (), {"wait": lambda *_: None})
+    module = SimpleNamespace(**fresh, Client=Client, _rclpy=SimpleNamespace(WaitSet=wait_set))
+    monkeypatch.setattr(Client, "get_pending_request", Client.get_pending_request)
+    instrumentation = hook._Instrumentation(trace)
+    for name in ("task", "client", "executors"):
+        getattr(instrumentation, name)(module)
+    return Waiting(trace, module, module.Future)
+
+
+def test_a_done_callback_runs_with_the_response_that_completed_its_future(
+    waiting: Waiting,
+) -> None:
+    first, second = Client(), Client()
+    for client in (first, second):
+        client.future._callbacks.append(lambda _: waiting.trace.calls.append("sends"))
+    waiting.answer(first)
+    waiting.answer(second)
+    calls = [call for call in waiting.trace.calls if not call.startswith("client_library")]
+    assert calls == [
+        *("message_kept 2", "message_chosen 2", "callback_start 1", "sends", "callback_end 1"),
+        *("message_kept 4", "message_chosen 4", "callback_start 3", "sends", "callback_end 3"),
+    ]
+
+
+def test_a_coroutine_goes_on_with_the_response_that_it_awaited(waiting: Waiting) -> None:
+    first, second = Client(), Client()
+    first.future, second.future = waiting.future(), waiting.future()
+
+    async def ask_both() -> None:
+        await first.future
+        waiting.trace.calls.append("asks")
+        await second.future
+        waiting.trace.calls.append("sends")
+
+    task = waiting.task.Task(ask_both)
+    task()
+    task()  # polls
+    waiting.answer(first)
+    task()
+    task()
+    waiting.answer(second)
+    task()
+    calls = [call for call in waiting.trace.calls if not call.startswith("client_library")]
+    assert calls == [
+        *("message_kept 2", "message_chosen 2", "callback_start 1", "asks", "callback_end 1"),
+        *("message_kept 4", "message_chosen 4", "callback_start 3", "sends", "callback_end 3"),
+    ]
+
+
+def test_a_response_for_which_nobody_waits_ends_with_its_future(waiting: Waiting) -> None:
+    waiting.answer(Client())
+    assert waiting.trace.calls[-1].strip() == "rclcpp_executor_get_next_ready"

@@ -12,6 +12,12 @@ enum : std::uint32_t { is_callback = 0, is_user = 1, is_publisher = 2 };
 /// Ways longer than this go round in circles, which a damaged trace may contain.
 constexpr std::size_t most_hops = 256;
 
+/// How often a way passes a callback. A callback may await a service several times.
+std::ptrdiff_t most_passes(execution::CallbackKind kind) {
+  using execution::CallbackKind;
+  return kind == CallbackKind::service || kind == CallbackKind::client ? 8 : 1;
+}
+
 }  // namespace
 
 std::uint32_t key_of(const Step& step) {
@@ -111,7 +117,8 @@ bool PathCollector::Walk::step() {
 void PathCollector::Walk::before_run(InstanceId id, LinkKind kind, std::uint32_t parent) {
   const Store& store = history_.store();
   const Run& run = *store.find(id);
-  if (std::ranges::find(passed_, run.callback) != passed_.end() || depth_ == most_hops) {
+  if (std::ranges::count(passed_, run.callback) >= most_passes(objects_[run.callback].kind) ||
+      depth_ == most_hops) {
     return;  // the way came round to the callback itself
   }
   if (!step()) {

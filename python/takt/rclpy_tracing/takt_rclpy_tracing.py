@@ -3,8 +3,13 @@
 rcl's events tell of rclpy's nodes, publishers, subscriptions, timers and messages, but not what
 runs when. Here rclpy's entities get their callback wrapped as they are made, so that whichever
 executor calls it, callback_start and callback_end enclose it. For a coroutine they enclose only the
-first step, up to where it waits: then its thread does other things, and rclpy polls waiting
-coroutines by running them, so later steps say little.
+first step, up to where it waits: then its thread does other things.
+
+A response completes a future, and what waits for that goes on later, when other responses may have
+been taken: done callbacks are tasks of the executor, and coroutines are run until the future is
+done. So the response is kept (message_kept) until one of these begins (message_chosen), as a run of
+the client's callback up to where the task waits or ends. If several wait for the same response, the
+others are runs without a message.
 
 Loaded into the recorded program, which may be any Python with ROS 2: standard library only.
 """
@@ -18,6 +23,7 @@ import importlib.machinery
 import inspect
 import itertools
 import sys
+import threading
 from ctypes import c_bool, c_char_p, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any
 
@@ -40,11 +46,13 @@ _OWN_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "client_library": (c_char_p,),
     "rate_sleep": (c_int64,),
     "rate_wakeup": (),
+    "message_kept": (c_void_p,),
+    "message_chosen": (c_void_p,),
 }
 """The arguments of Takt's own tracepoints."""
 
 _handles = itertools.count(1)
-"""Numbers that identify callbacks and subscriptions; Python reuses their addresses."""
+"""Numbers that identify callbacks, subscriptions and responses; Python reuses their addresses."""
 
 
 def _say(text: str) -> None:
@@ -87,6 +95,27 @@ class _Tracepoints:
                 setattr(self, name, function)
 
 
+class _Response:
+    """The response that completed a future: its number, and the callback of its client."""
+
+    def __init__(self, callback: int) -> None:
+        self.number = next(_handles)
+        self.callback = callback
+
+
+class _Thread(threading.local):
+    """What a thread does."""
+
+    takes_response = False
+    """One of rclpy's executors has taken a response on it."""
+    callback: int | None = None
+    """That of the client which runs in the task that was called last; 0: none; None: no task is."""
+
+
+def _is_of_rclpy(callback: Any) -> bool:
+    return str(getattr(callback, "__module__", "")).partition(".")[0] == "rclpy"
+
+
 class _FirstStep:
     """An awaitable that runs a coroutine and calls before and after its first step."""
 
@@ -122,6 +151,7 @@ class _Instrumentation:
 
     def __init__(self, tracepoints: Any) -> None:
         self._trace = tracepoints
+        self._here = _Thread()
 
     def subscription(self, module: Any) -> None:
         trace = self._trace
@@ -177,6 +207,16 @@ class _Instrumentation:
         it is one of rclpy, which decides in what order it runs what is ready.
         """
         initialise = module.Executor.__init__
+        take_client = module.Executor._take_client
+
+        @functools.wraps(take_client)
+        def take_traced_client(executor: Any, client: Any) -> Any:
+            taken = take_client(executor, client)
+            self._here.takes_response = taken is not None
+            return taken
+
+        # Those of Takt take responses themselves, and tell what runs for them.
+        module.Executor._take_client = take_traced_client
 
         @functools.wraps(initialise)
         def initialise_traced(made: Any, *arguments: Any, **named: Any) -> None:
@@ -199,6 +239,104 @@ class _Instrumentation:
                 trace.rclcpp_executor_get_next_ready()
 
         wait_set.wait = traced_wait
+
+    def client(self, module: Any) -> None:
+        get_pending_request = module.Client.get_pending_request
+
+        @functools.wraps(get_pending_request)
+        def get_traced_request(client: Any, sequence_number: int) -> Any:
+            takes, self._here.takes_response = self._here.takes_response, False
+            future = get_pending_request(client, sequence_number)
+            if takes:
+                with _harmless:
+                    self._hand_over(client, future)
+            return future
+
+        module.Client.get_pending_request = get_traced_request
+
+    def _hand_over(self, client: Any, future: Any) -> None:
+        """The response that the thread has taken completes the future."""
+        waiting = list(future._callbacks)
+        if getattr(future, "_takt_is_awaited", False) or not all(map(_is_of_rclpy, waiting)):
+            if not hasattr(client, "_takt_callback"):
+                client._takt_callback = next(_handles)
+            future._takt_response = _Response(client._takt_callback)
+            self._trace.message_kept(future._takt_response.number)
+        elif not any(getattr(each, "__module__", "") == "rclpy.executors" for each in waiting):
+            # Nobody waits: with this the run ends that began with the take. But a thread that spins
+            # until the future is done goes on with it.
+            self._trace.rclcpp_executor_get_next_ready()
+
+    def task(self, module: Any) -> None:
+        """Traces what goes on when a future is done: done callbacks, which rclpy runs as tasks with
+        the future as argument, and coroutines.
+        """
+        here = self._here
+        call, initialise = module.Task.__call__, module.Task.__init__
+        await_future = module.Future.__await__
+
+        @functools.wraps(call)
+        def call_traced(task: Any) -> None:
+            outer, here.callback = here.callback, 0  # tasks run within tasks that spin
+            try:
+                call(task)
+            finally:
+                with _harmless:
+                    self._end_run()
+                here.callback = outer
+
+        @functools.wraps(initialise)
+        def initialise_traced(task: Any, handler: Any, *arguments: Any, **named: Any) -> None:
+            traced = handler
+            with _harmless:
+                passed = arguments[0] if arguments else named.get("args")
+                if passed and hasattr(passed[0], "_takt_response") and not _is_of_rclpy(handler):
+                    traced = self._done_callback(handler, passed[0])
+            initialise(task, traced, *arguments, **named)
+
+        @functools.wraps(await_future)
+        def await_traced(future: Any) -> Generator[Any, Any, Any]:
+            waits = not future.done() and not future.cancelled()
+            if not waits:
+                return (yield from await_future(future))
+            future._takt_is_awaited = True
+            try:
+                return (yield from await_future(future))
+            finally:
+                if future.done():
+                    with _harmless:
+                        self._go_on(future)
+
+        module.Task.__call__ = call_traced
+        module.Task.__init__ = initialise_traced
+        module.Future.__await__ = await_traced
+
+    def _done_callback(self, callback: Callable[..., Any], future: Any) -> Callable[..., Any]:
+        async def traced_coroutine(*arguments: Any, **named: Any) -> Any:
+            with _harmless:
+                self._go_on(future)
+            return await callback(*arguments, **named)
+
+        def traced_call(*arguments: Any, **named: Any) -> Any:
+            with _harmless:
+                self._go_on(future)
+            return callback(*arguments, **named)
+
+        return traced_coroutine if inspect.iscoroutinefunction(callback) else traced_call
+
+    def _go_on(self, future: Any) -> None:
+        """What runs now on the thread does so because the future is done."""
+        self._end_run()
+        response = getattr(future, "_takt_response", None)
+        if response is not None and self._here.callback is not None:
+            self._trace.message_chosen(response.number)
+            self._trace.callback_start(response.callback, False)
+            self._here.callback = response.callback
+
+    def _end_run(self) -> None:
+        if self._here.callback:
+            self._trace.callback_end(self._here.callback)
+            self._here.callback = 0
 
     def _callbacks_of(self, entity: Any, link: Callable[[Any, int], None]) -> None:
         """Has the callback of every such entity traced from now on."""
@@ -259,7 +397,10 @@ def _name(callback: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-_INSTRUMENTED = {"rclpy." + m for m in ("subscription", "timer", "service", "node", "executors")}
+_INSTRUMENTED = {
+    "rclpy." + module
+    for module in ("subscription", "timer", "service", "client", "node", "task", "executors")
+}
 
 
 class _OnImport:

@@ -67,6 +67,44 @@ TEST_F(OneToOne, AMessageThatWentBothWaysWasWhereItWasTakenFrom) {
   EXPECT_EQ(flow["breakdown"]["in_transport"], 0);
 }
 
+/// A coroutine of /sink awaits a service for each message, twice, and then sends.
+TEST_F(OneToOne, AWayPassesAServiceAsOftenAsItIsAwaited) {
+  const auto asking = scenario.node(sink, "asking");
+  const test::Client client = scenario.client(sink, asking, "/s");
+  const test::Publisher answered = scenario.publisher(sink, asking, "/answered");
+  Program server = scenario.program(8);
+  const test::Service service = scenario.service(server, scenario.node(server, "server"), "/s");
+  Program last = scenario.program(9);
+  const auto shown = scenario.subscription(last, scenario.node(last, "last"), "/answered");
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.handle(middle, on_a, 1, 200, std::pair(b, 1));
+  scenario.take(sink, on_b, 1);
+  scenario.start(sink, on_b.callback);
+  scenario.send_request(sink, client, 1);
+  scenario.end(sink, on_b.callback);
+  scenario.serve(server, service, client, 1, 100);
+  const auto go_on = [&](std::int64_t sequence) {
+    scenario.look(sink);
+    scenario.take_response(sink, client, sequence);
+    scenario.add(sink, tracepoints::MessageKept{.message = 0x10});
+    scenario.add(sink, tracepoints::MessageChosen{.message = 0x10});
+    scenario.start(sink, 0xcc);
+    scenario.now += 10;
+  };
+  go_on(1);
+  scenario.send_request(sink, client, 2);
+  scenario.end(sink, 0xcc);
+  scenario.serve(server, service, client, 2, 100);
+  go_on(2);
+  scenario.publish(sink, answered, 1);
+  scenario.end(sink, 0xcc);
+  scenario.handle(last, shown, 1, 10);
+  EXPECT_THAT(paths(follow(scenario)),
+              ElementsAre("/source:timer-5ms > /sync_one_to_one:/topic_a > /sink:/topic_b > "
+                          "/server:/s > /asking:/s:response > /server:/s > /asking:/s:response > "
+                          "/last:/answered"));
+}
+
 /// What is announced of one subscription says nothing of another's message.
 TEST_F(OneToOne, OnlyTheAnnouncedSubscriptionTakesFromSharedMemory) {
   scenario.now = 5'000;

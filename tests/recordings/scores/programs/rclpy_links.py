@@ -19,6 +19,10 @@ CLOCK_MONOTONIC). Sources publish /x every 20 ms, some /y every 25 ms; /middle p
 - namesakes: two processes have a node /middle; one is silent for a while when the other begins.
 - anew: /middle is destroyed and made anew in its process.
 - service: /middle asks /helper for each message, and publishes when the answer has come.
+- clients: /middle asks /slow for each message of /x and /quick for each of /y, and publishes when
+  the answer has come; a timer keeps it busy, so that answers wait together.
+- coroutine: a coroutine of /middle asks /slow twice for each message, and another one asks /quick
+  for each of /y, and publishes /w; busy as above.
 - executors: /middle has two callbacks in groups of their own; it, the sources and the sink are on
   three executors of one process.
 - early: /middle publishes first and computes afterwards.
@@ -41,7 +45,8 @@ from functools import partial
 import rclpy
 from builtin_interfaces.msg import Time
 from rcl_interfaces.srv import GetParameters
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
+from rclpy.client import Client
 from rclpy.executors import (
     Executor,
     ExternalShutdownException,
@@ -50,6 +55,7 @@ from rclpy.executors import (
 from rclpy.lifecycle import LifecycleNode, State, TransitionCallbackReturn
 from rclpy.node import Node
 from rclpy.parameter import Parameter
+from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 from std_msgs.msg import String
 
@@ -87,7 +93,7 @@ def source(topic: str = "/x", period: float = 0.02) -> Node:
     return node
 
 
-def sink(topic: str = "/z") -> Node:
+def sink(*topics: str) -> Node:
     node = Node("sink")
 
     def handle(message: String) -> None:
@@ -95,7 +101,8 @@ def sink(topic: str = "/z") -> Node:
         for way, at in ways_of(message).items():
             print(way, at, began, flush=True)
 
-    node.create_subscription(String, topic, handle, 100)
+    for topic in topics or ("/z",):
+        node.create_subscription(String, topic, handle, 100)
     return node
 
 
@@ -325,42 +332,77 @@ def clock() -> Node:
     return node
 
 
-def service() -> Node:
-    node = Node("middle")
+def ask(client: Client, ways: Ways) -> Future:
+    return client.call_async(GetParameters.Request(names=[json.dumps(ways)]))
+
+
+def answered(future: Future, service: str) -> Ways:
+    text = future.result().values[0].string_value
+    return {f"{way}>{service}>{service}": at for way, at in json.loads(text).items()}
+
+
+def passes_on(node: Node, topic: str, service: str) -> None:
+    """Asks a service for each message of a topic, and publishes when the answer has come."""
     publisher = node.create_publisher(String, "/z", 100)
-    client = node.create_client(GetParameters, "/ask")
+    client = node.create_client(GetParameters, service)
 
     def handle(message: String) -> None:
-        client.call_async(GetParameters.Request(names=[message.data])).add_done_callback(
-            lambda answer: publisher.publish(
-                String(
-                    data=json.dumps(
-                        {
-                            f"{way}>/ask>/ask>/z": at
-                            for way, at in json.loads(
-                                answer.result().values[0].string_value
-                            ).items()
-                        }
-                    )
-                )
-            )
+        ask(client, ways_of(message)).add_done_callback(
+            lambda future: publisher.publish(along("/z", answered(future, service)))
         )
 
-    node.create_subscription(String, "/x", handle, 100)
+    node.create_subscription(String, topic, handle, 100)
+
+
+def service() -> Node:
+    node = Node("middle")
+    passes_on(node, "/x", "/ask")
     return node
 
 
-def helper() -> Node:
+def clients() -> Node:
+    node = Node("middle")
+    passes_on(node, "/x", "/slow")
+    passes_on(node, "/y", "/quick")
+    node.create_timer(0.011, partial(burn, 0.006))
+    return node
+
+
+def coroutine() -> Node:
+    node = Node("middle")
+    group = ReentrantCallbackGroup()
+
+    def listen(topic: str, service: str, output: str, times: int) -> None:
+        publisher = node.create_publisher(String, output, 100)
+        client = node.create_client(GetParameters, service, callback_group=group)
+
+        async def handle(message: String) -> None:
+            ways = ways_of(message)
+            for _ in range(times):
+                future = ask(client, ways)
+                await future
+                ways = answered(future, service)
+            publisher.publish(along(output, ways))
+
+        node.create_subscription(String, topic, handle, 100, callback_group=group)
+
+    listen("/x", "/slow", "/z", 2)
+    listen("/y", "/quick", "/w", 1)
+    node.create_timer(0.011, partial(burn, 0.006))
+    return node
+
+
+def helper(name: str = "helper", service: str = "/ask", work: float = 0.001) -> Node:
     from rcl_interfaces.msg import ParameterValue
 
-    node = Node("helper")
+    node = Node(name)
 
     def answer(request: GetParameters.Request, response: GetParameters.Response) -> object:
-        burn(0.001)
+        burn(work)
         response.values = [ParameterValue(string_value=request.names[0])]
         return response
 
-    node.create_service(GetParameters, "/ask", answer)
+    node.create_service(GetParameters, service, answer)
     return node
 
 
@@ -521,6 +563,11 @@ def run() -> None:
         spin(SingleThreadedExecutor(), clock(), source(), middle, sink())
     elif PROGRAM == "service":
         spin(SingleThreadedExecutor(), source(), helper(), service(), sink())
+    elif PROGRAM in ("clients", "coroutine"):
+        middle = clients() if PROGRAM == "clients" else coroutine()
+        for nodes in ([helper("slow", "/slow", 0.004), helper("quick", "/quick")], [middle]):
+            in_background(partial(spin, SingleThreadedExecutor(), *nodes))
+        spin(SingleThreadedExecutor(), source(), source("/y", 0.025), sink("/z", "/w"))
     elif PROGRAM == "queue":
         spin(SingleThreadedExecutor(), source(), twice(), every_other(), sink())
     elif PROGRAM == "executors":
