@@ -68,10 +68,9 @@ CallbackInstance& CallbackTracker::start_signalled(ThreadIndex thread, Instant t
 
 const CallbackInstance* CallbackTracker::end_unannounced(ThreadIndex thread, Instant time) {
   State& now = state(thread);
-  if (now.stack.empty() || !now.stack.back().instance.is_unannounced) {
-    return nullptr;
-  }
-  return pop(now, time);
+  if (now.stack.empty()) return nullptr;
+  const CallbackInstance& instance = now.stack.back().instance;
+  return instance.is_unannounced || instance.may_lack_end ? pop(now, time) : nullptr;
 }
 
 void CallbackTracker::cancel_unannounced(ThreadIndex thread) {

@@ -114,6 +114,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
       end_unannounced(at.thread, callbacks_.last_activity(at.thread));
     }
   }
+  end_before_take(at.thread);
   if (!takes_.is_for(at.thread, database_.objects_[callback])) {
     settle_take(at);
     takes_.abandon(at.thread);  // it is none of this callback's
@@ -124,6 +125,7 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackStart& sta
   instance.by_scheduler = run_clocks_.serves(at.thread);
   object_tracker_.identities().ran(callback, instance.id, at.time);
   const Callback& owner = database_.objects_[callback];
+  instance.may_lack_end = owner.kind == CallbackKind::service && value_at(ends_, callback) == 0;
   if (owner.kind != CallbackKind::event_source) {
     threads_.serves(at.thread);
   }
@@ -140,6 +142,9 @@ void Interpreter::adopt(const Occurrence& at, const tracepoints::CallbackStart& 
     object_tracker_.adopt(at.process, start.callback,
                           database_.objects_[*received->client].callback);
     return;
+  }
+  if (received != nullptr && received->service) {
+    object_tracker_.adopt_copy(at.process, start.callback, *received->service);
   }
   if (!object_tracker_.is_recovered(at.process)) return;
   const std::uint64_t handle = std::exchange(grow_to(executing_, at.thread), 0);
@@ -418,7 +423,10 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) 
   in_process(at.thread) = {};
   update_run_time(at);
   if (const auto* const instance = callbacks_.end(at.thread, at.time, end.callback)) {
+    grow_to(ends_, instance->callback) = 1;
     ended(*instance);
+  } else {
+    grow_to(ends_, object_tracker_.callback(at.process, end.callback)) = 1;
   }
 }
 
@@ -848,6 +856,8 @@ void Interpreter::finish() {
   }
   // No event will show any more when these have ended.
   for (std::size_t i = 0; i < database_.threads_.threads().size(); ++i) {
+    const CallbackInstance* const open = callbacks_.current(ThreadIndex(i));
+    if (open == nullptr || open->may_lack_end) continue;  // it may run yet
     end_unannounced(ThreadIndex(i), callbacks_.last_activity(ThreadIndex(i)));
   }
   for (std::size_t i = 0; i < database_.threads_.threads().size(); ++i) {

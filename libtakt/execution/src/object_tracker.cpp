@@ -176,6 +176,15 @@ void ObjectTracker::adopt(ProcessIndex process, Handle callback, ObservedCallbac
   }
 }
 
+void ObjectTracker::adopt_copy(ProcessIndex process, Handle callback, ServiceIndex service) {
+  CallbackHandle& entry = callback_handles_.at(process, callback);
+  if (entry.owner == CallbackHandle::Owner::service && !entry.callback &&
+      !resolve(process, entry)) {
+    entry.callback = settle(objects_[service].callback, entry.symbol);
+    name(*entry.callback, callback, entry.symbol);
+  }
+}
+
 std::optional<ObservedCallbackIndex> ObjectTracker::executed(ProcessIndex process,
                                                              Handle handle) const {
   if (const auto* timer = timers_.find(process, handle)) return objects_[*timer].callback;

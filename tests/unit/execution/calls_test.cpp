@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "interpreted.hpp"
+#include "takt/execution/names.hpp"
 
 namespace takt::execution {
 namespace {
@@ -143,6 +144,119 @@ TEST_F(Calls, AreAnsweredByCallbacksThatHaveEnded) {
   EXPECT_EQ(seen.publications[1].callback, seen.instances[1].callback);
   EXPECT_EQ(seen.publications[1].cause, seen.publications[0].id);
   EXPECT_EQ(seen.instances[2].source, seen.publications[1].id);
+}
+
+/// In rclpy a response completes a future, and what waits for that runs later as a task, when other
+/// responses may have been taken (takt_rclpy_tracing.py).
+TEST_F(Calls, ReturnToWhatWaitsForTheFuture) {
+  const auto publisher = scenario.publisher(client, caller, "/t");
+  const test::Client to_other = scenario.client(client, caller, "/other");
+  const test::Service other = scenario.service(server, scenario.node(server, "second"), "/other");
+  scenario.start(client, timer);
+  scenario.send_request(client, to_service, 41);
+  scenario.send_request(client, to_other, 1);
+  scenario.end(client, timer);
+  scenario.serve(server, service, to_service, 41, 100);
+  scenario.serve(server, other, to_other, 1, 100);
+  scenario.look(client);
+  scenario.take_response(client, to_service, 41);
+  scenario.add(client, tracepoints::MessageKept{.message = 0x10});
+  scenario.take_response(client, to_other, 1);
+  scenario.add(client, tracepoints::MessageKept{.message = 0x20});
+  const auto go_on = [&](std::uint64_t response, std::uint64_t callback, std::int64_t stamp) {
+    scenario.add(client, tracepoints::MessageChosen{.message = response});
+    scenario.run(client, callback, 70, std::pair(publisher, stamp));
+  };
+  go_on(0x20, 0xb, 5);
+  go_on(0x10, 0xa, 6);
+  scenario.wait(client);
+  const Objects& objects = run();
+  ASSERT_THAT(seen.instances, SizeIs(5));
+  ASSERT_THAT(seen.publications, SizeIs(6));
+  EXPECT_EQ(callback_ids(objects)[seen.instances[3].callback.value()], "/caller:/other:response");
+  EXPECT_EQ(callback_ids(objects)[seen.instances[4].callback.value()], "/caller:/s:response");
+  EXPECT_EQ(seen.instances[3].source, seen.publications[3].id);
+  EXPECT_EQ(seen.instances[4].source, seen.publications[2].id);
+  EXPECT_EQ(seen.publications[4].instance, seen.instances[3].id);
+  EXPECT_EQ(seen.publications[5].instance, seen.instances[4].id);
+  EXPECT_EQ(database.anomalies().takes_without_callback, 0u);
+}
+
+/// rclcpp tells no end of a service's callback that answers later.
+TEST_F(Calls, EndWithTheExecutorsNextEventWhereTheCallbackAnswersLater) {
+  const auto answering = scenario.timer(server, caller, std::chrono::milliseconds(30));
+  for (const std::int64_t sequence : {1, 2}) {
+    call(sequence);
+    scenario.look(server);
+    scenario.take_request(server, service, to_service, sequence);
+    scenario.start(server, service.callback);
+    scenario.now += 70;
+    scenario.look(server);
+    scenario.now += 1000;
+    scenario.start(server, answering);
+    scenario.send_response(server, service, to_service, sequence);
+    scenario.end(server, answering);
+  }
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(6));
+  for (const std::size_t at : {std::size_t{1}, std::size_t{4}}) {
+    EXPECT_EQ(database.objects()[seen.instances[at].callback].kind, CallbackKind::service);
+    EXPECT_EQ(seen.instances[at].execution_time(), std::chrono::microseconds(70));
+    EXPECT_EQ(seen.instances[at].source, seen.publications[at == 1 ? 0 : 2].id);
+  }
+  EXPECT_EQ(seen.publications[1].instance, seen.instances[2].id);
+  EXPECT_EQ(database.anomalies().orphan_starts, 0u);
+}
+
+/// An executor of events tells nothing itself: it goes on when it runs something else.
+TEST_F(Calls, EndBeforeTheNextCallbackOnExecutorsOfEvents) {
+  const auto answering = scenario.timer(server, caller, std::chrono::milliseconds(30));
+  scenario.take_request(server, service, to_service, 1);
+  scenario.start(server, service.callback);
+  scenario.now += 1000;
+  scenario.run(server, answering, 10);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[0].execution_time(), std::chrono::microseconds(0));
+  EXPECT_EQ(database.anomalies().orphan_starts, 0u);
+}
+
+/// A service's callback may spin an executor itself, once it is known that its ends are told.
+TEST_F(Calls, AreHandledUntilTheirEndThoughTheCallbackSpins) {
+  scenario.look(server);
+  scenario.serve(server, service, to_service, 1, 10);
+  scenario.take_request(server, service, to_service, 2);
+  scenario.start(server, service.callback);
+  scenario.wait(server);
+  scenario.now += 50;
+  scenario.look(server);
+  scenario.now += 20;
+  scenario.end(server, service.callback);
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.instances[1].execution_time(), std::chrono::microseconds(70));
+}
+
+/// rclcpp copies the services that rcl makes for a node with a life cycle, and names the copy.
+TEST_F(Calls, ReachTheServicesOfANodeWithALifeCycle) {
+  const auto node = scenario.node(server, "filter");
+  const test::Service made = scenario.silent_service(server, node, "/s");
+  scenario.add(server, tracepoints::RclcppServiceCallbackAdded{.service_handle = 0x4444,
+                                                               .callback = 0x5555});
+  for (const std::int64_t sequence : {1, 2}) {
+    call(sequence);
+    scenario.look(server);
+    scenario.take_request(server, made, to_service, sequence);
+    scenario.run(server, 0x5555, 40);
+    scenario.send_response(server, made, to_service, sequence);
+  }
+  const Objects& objects = run();
+  ASSERT_THAT(seen.instances, SizeIs(4));
+  EXPECT_EQ(callback_ids(objects)[seen.instances[1].callback.value()], "/filter:/s");
+  EXPECT_EQ(seen.instances[3].callback, seen.instances[1].callback);
+  EXPECT_EQ(seen.instances[3].source, seen.publications[2].id);
+  EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
+  EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
 }
 
 /// The sender's event follows the sending of a request; the receiver may be faster.

@@ -48,8 +48,8 @@ class CallbackTracker {
   /// Begins an instance of a callback that no event names.
   CallbackInstance& start_unannounced(ThreadIndex thread, Instant time,
                                       ObservedCallbackIndex callback);
-  /// Ends the instance that no event names, if one runs on the thread, because the executor emitted
-  /// an event. Null if there is none; else the pointer is valid until the next start.
+  /// Ends the instance on the thread that no event names, or that may lack an end: the executor
+  /// emitted an event. Null if there is none; else the pointer is valid until the next start.
   const CallbackInstance* end_unannounced(ThreadIndex thread, Instant time);
   /// Begins one whose beginning and end its executor signals; end_unannounced ends it.
   CallbackInstance& start_signalled(ThreadIndex thread, Instant time,

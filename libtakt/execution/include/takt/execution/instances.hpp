@@ -92,6 +92,9 @@ struct CallbackInstance {
   bool is_unannounced = false;
   /// The same, but its executor signalled its beginning and its end (rclpy).
   bool is_signalled = false;
+  /// It is of a service, and no event has told an end of the service's callback yet: rclcpp tells
+  /// none where the callback answers later. Then it ends as one that no event names does.
+  bool may_lack_end = false;
   /// When the thread took the message, and the message's publication if that is in the trace.
   std::optional<Instant> taken;
   PublicationId source = PublicationId::none;

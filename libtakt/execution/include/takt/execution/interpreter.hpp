@@ -124,7 +124,7 @@ class Interpreter {
   void activate_timer(CallbackInstance& instance);
   /// A thread took a message whose callback no event will name.
   void start_unannounced(const Occurrence& at, ObservedCallbackIndex callback);
-  /// Ends, at `time`, the instance that no event names: the executor has emitted an event.
+  /// Ends, at `time`, the instance whose end no event tells: the executor has emitted an event.
   void end_unannounced(ThreadIndex thread, Instant time);
   /// The same when an executor without events of its own takes a message: it has chosen what runs
   /// next. Nobody knows the time of the end, so the instance's last known activity is taken.
@@ -191,6 +191,8 @@ class Interpreter {
   std::vector<char> names_callbacks_;
   /// By thread: the timer, subscription or service that rclcpp's executor runs now; 0: not said.
   std::vector<std::uint64_t> executing_;
+  /// By callback: an event has told an end of it.
+  std::vector<char> ends_;
   std::vector<InProcess> in_process_;  // by thread
   /// What a thread that serves no executor does with the messages that it takes.
   struct Taking {

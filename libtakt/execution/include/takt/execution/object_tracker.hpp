@@ -96,6 +96,9 @@ class ObjectTracker {
   /// Says that the callback is the one of a client, timer, subscription or service, if no event has
   /// said what it is for.
   void adopt(ProcessIndex process, Handle callback, ObservedCallbackIndex owner);
+  /// Says that the callback is the one of this service, if it is the one of a service whose handle
+  /// is not known: rclcpp copies the services that rcl makes for nodes with a life cycle.
+  void adopt_copy(ProcessIndex process, Handle callback, ServiceIndex service);
   /// The callback of the timer, subscription or service with this handle.
   [[nodiscard]] std::optional<ObservedCallbackIndex> executed(ProcessIndex process,
                                                               Handle handle) const;
