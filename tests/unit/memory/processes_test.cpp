@@ -146,6 +146,64 @@ TEST_F(Processes, APublisherKilledAtAnyInstructionLeavesAsManyMessagesAsAreKept)
   }
 }
 
+/// Both ends of a ring, of which a forked child may use one.
+struct Ends {
+  RingWriter writer;
+  RingReader reader;
+};
+
+Ends both_ends(std::uint32_t depth) {
+  const auto mapped = [](int descriptor) {
+    return std::move(*PeerMemory::map(Descriptor(dup(descriptor)), 1, 1 << 20));
+  };
+  auto page = std::move(RingReader::make_page().value());
+  auto writer = std::move(RingWriter::make(depth, mapped(page.descriptor())).value());
+  auto ring = mapped(writer.descriptor());
+  return {.writer = std::move(writer),
+          .reader = std::move(*RingReader::make(depth, std::move(ring), std::move(page)))};
+}
+
+TEST_F(Processes, WhoeverAsksAgainAtAnyInstructionGetsAnotherMessage) {
+  bool is_over = false;
+  for (int steps = 0; !is_over; ++steps) {
+    Ends ends = both_ends(2);
+    std::vector<RingWriter::Slot> free;
+    ends.writer.put({.block = nowhere}, 0, free);
+    ends.writer.put({.block = nowhere}, 1, free);
+    const auto answer = [&] {
+      if (ends.writer.wanted(free)) ends.writer.answer(0, 0);
+    };
+    ends.reader.want();
+    answer();
+    constexpr int no_ptrace = 77;
+    const pid_t child = start([&] {
+      if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(no_ptrace);
+      raise(SIGSTOP);
+      answer();
+      raise(SIGSTOP);
+      answer();
+    });
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == no_ptrace) {
+      GTEST_SKIP() << "this machine lets nobody step through a child";
+    }
+    ASSERT_EQ(ptrace(PTRACE_SETOPTIONS, child, nullptr, PTRACE_O_EXITKILL), 0);
+    for (int taken = 0; taken < steps && !is_over; ++taken) is_over = !step(child);
+    const auto first = ends.reader.take_answer();
+    ASSERT_TRUE(first.has_value());
+    EXPECT_EQ(first->number, 1U);
+    ends.reader.want();
+    while (!WIFEXITED(status)) {
+      ASSERT_EQ(ptrace(PTRACE_CONT, child, nullptr, nullptr), 0);
+      ASSERT_EQ(waitpid(child, &status, 0), child);
+    }
+    const auto second = ends.reader.take_answer();
+    ASSERT_TRUE(second.has_value());
+    ASSERT_EQ(second->number, 2U) << "after " << steps << " instructions";
+  }
+}
+
 TEST_F(Processes, AKilledSubscriptionGivesAllBack) {
   Sender sender;
   auto kept = Receiver::connect(path_, 2);

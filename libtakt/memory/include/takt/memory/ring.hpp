@@ -73,7 +73,6 @@ class RingWriter {
   [[nodiscard]] bool is_leased(std::uint64_t number) const;
   void drop_oldest(std::vector<Slot>& free);
   void free_unless_leased(std::uint64_t number, Slot slot, std::vector<Slot>& free);
-  void end_answer(std::vector<Slot>& free);
 
   std::uint32_t depth_;
   OwnMemory memory_;
@@ -83,7 +82,8 @@ class RingWriter {
   std::uint64_t newest_ = 0;
   std::uint64_t dropped_ = 0;  // the newest number that the ring does not hold any more
   std::uint64_t woken_ = 0;
-  std::uint64_t asked_ = 0;                     // the value of `wanted` that wanted() has seen
+  std::uint64_t wanted_ = 0;                    // the value of `wanted` that collect() has seen
+  std::uint64_t asked_ = 0;                     // the one of which wanted() has told
   Aside answer_{.number = 0, .slot = no_slot};  // what the subscription was given and has not taken
 };
 
