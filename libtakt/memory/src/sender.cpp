@@ -29,9 +29,8 @@ std::optional<Sender::Slot> Sender::prepare(std::size_t bytes) {
 void Sender::send_new_blocks() {
   for (; blocks_sent_ < store_->blocks(); ++blocks_sent_) {
     for (const auto& peer : peers_) {
-      // Whoever reads nothing of what it is sent could not read the message, so it is sent away;
-      // its end is heard of like any other.
-      if (peer->ring_ && !send_block(*peer, blocks_sent_)) shutdown(peer->socket(), SHUT_RDWR);
+      // Whoever reads nothing of what it is sent could not read the message.
+      if (peer->is_joined() && !send_block(*peer, blocks_sent_)) leave(*peer);
     }
   }
 }
@@ -41,7 +40,7 @@ void Sender::publish(Slot slot, Message message) {
   message.block = place.block;
   message.offset = place.offset;
   for (const auto& peer : peers_) {
-    if (!peer->ring_) continue;
+    if (!peer->is_joined()) continue;
     store_->use_again(slot);
     peer->ring_->put(message, slot, free_);
     if (peer->ring_->is_to_be_woken()) {
@@ -53,7 +52,7 @@ void Sender::publish(Slot slot, Message message) {
 }
 
 std::optional<Sender::Slot> Sender::wanted(Peer& peer) {
-  if (!peer.ring_) return std::nullopt;
+  if (!peer.is_joined()) return std::nullopt;
   const auto slot = peer.ring_->wanted(free_);
   give_back_free();
   return slot;
@@ -73,13 +72,13 @@ void Sender::drop_wanted(Peer& peer) {
 
 void Sender::take_back() {
   for (const auto& peer : peers_) {
-    if (peer->ring_) peer->ring_->take_back();
+    if (peer->is_joined()) peer->ring_->take_back();
   }
 }
 
 void Sender::miss(std::uint64_t count) {
   for (const auto& peer : peers_) {
-    if (peer->ring_) peer->ring_->miss(count, free_);
+    if (peer->is_joined()) peer->ring_->miss(count, free_);
   }
   give_back_free();
 }
@@ -129,6 +128,11 @@ bool Sender::hear(Peer& peer) {
   // A subscription says who it is, once. What it wants is in its page.
   if (peer.ring_) return received.packet.kind == Packet::Kind::want;
   return join(peer, received);
+}
+
+void Sender::leave(Peer& peer) {
+  peer.is_left_ = true;
+  shutdown(peer.socket(), SHUT_WR);  // not what it sends: its end is heard of like any other
 }
 
 void Sender::remove(const Peer& peer) {

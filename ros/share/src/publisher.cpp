@@ -182,8 +182,11 @@ void Publisher::remove(const memory::Sender::Peer& peer) {
   since_ = sequence_ + 1;
 }
 
-void Publisher::remove_all() {
-  while (!sender_.peers().empty()) remove(*sender_.peers().front());
+void Publisher::leave_all() {
+  for (const auto& peer : sender_.peers()) {
+    if (peer->is_joined()) memory::Sender::leave(*peer);
+  }
+  since_ = sequence_ + 1;
 }
 
 void Publisher::hear(int socket) {

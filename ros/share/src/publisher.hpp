@@ -72,7 +72,7 @@ class Publisher : public Endpoint, public std::enable_shared_from_this<Publisher
       return result;
     }
     ++sequence_;
-    if (!doubled.is_put()) remove_all();
+    if (!doubled.is_put()) leave_all();
     return result;
   }
 
@@ -107,7 +107,7 @@ class Publisher : public Endpoint, public std::enable_shared_from_this<Publisher
   void remove(const memory::Sender::Peer& peer);
   /// After a message that is not in their rings. What is there they still take, and then that one
   /// by the middleware.
-  void remove_all();
+  void leave_all();
 
   std::mutex mutex_;
   rmw_publisher_t* publisher_;  // null: it has ended

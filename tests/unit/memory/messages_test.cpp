@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
 #include <string>
 
@@ -187,6 +188,45 @@ TEST_F(Messages, OfASubscriptionThatIsGoneAreFreed) {
   EXPECT_FALSE(sender_.hear(*sender_.peers().back()));
   sender_.remove(*sender_.peers().back());
   EXPECT_EQ(sender_.pool().slots_in_use(), 0U);
+}
+
+TEST_F(Messages, OfASubscriptionThatIsLeftAreNotWrittenUntilItIsGone) {
+  {
+    Receiver receiver = connect(2);
+    Sender::Peer& peer = join(sender_, listening_, receiver);
+    ASSERT_TRUE(send(sender_, 1, 4'096) && send(sender_, 2, 4'096));
+    const auto lease = receiver.ring().lease(1);
+    receiver.ring().skip_to(1);
+    Sender::leave(peer);
+    EXPECT_FALSE(peer.is_joined());
+    for (std::uint64_t number = 3; number <= 20; ++number) {
+      ASSERT_TRUE(send(sender_, number, 4'096));
+    }
+    EXPECT_FALSE(receiver.hear());
+    EXPECT_EQ(number_in(*receiver.bytes(lease->message)), 1U);
+    EXPECT_THAT(take_all(receiver), ElementsAre(2));
+    EXPECT_TRUE(sender_.hear(peer)) << "it is still there";
+  }
+  EXPECT_FALSE(sender_.hear(*sender_.peers().back()));
+  sender_.remove(*sender_.peers().back());
+  EXPECT_EQ(sender_.pool().slots_in_use(), 0U);
+}
+
+TEST_F(Messages, WhoeverReadsNothingOfWhatItIsSentIsLeft) {
+  Receiver receiver = connect(1);
+  Sender::Peer& peer = join(sender_, listening_, receiver);
+  ASSERT_TRUE(send(sender_, 1, 4'096));
+  const auto lease = receiver.ring().lease(1);
+  ASSERT_TRUE(lease.has_value());
+  const int least = 0;  // the kernel takes its own least size
+  ASSERT_EQ(setsockopt(peer.socket(), SOL_SOCKET, SO_SNDBUF, &least, sizeof least), 0);
+  std::uint64_t number = 1;
+  for (std::size_t size = 8'192; peer.is_joined() && size <= 1 << 26; size *= 2) {
+    ASSERT_TRUE(send(sender_, ++number, size));  // a block of its own
+  }
+  EXPECT_FALSE(peer.is_joined());
+  while (number < 100) ASSERT_TRUE(send(sender_, ++number, 4'096));
+  EXPECT_EQ(number_in(*receiver.bytes(lease->message)), 1U);
 }
 
 TEST_F(Messages, WhoComesWhereNoDescriptorIsLeftIsTurnedAway) {

@@ -26,10 +26,10 @@ class Sender {
   class Peer {
    public:
     [[nodiscard]] int socket() const { return socket_.get(); }
-    /// Whether it gets messages by now.
-    [[nodiscard]] bool is_joined() const { return ring_.has_value(); }
+    /// Whether it gets messages.
+    [[nodiscard]] bool is_joined() const { return ring_.has_value() && !is_left_; }
     /// The middleware's number of the newest message that it has by the middleware; 0: none.
-    [[nodiscard]] std::uint64_t received() const { return ring_ ? ring_->received() : 0; }
+    [[nodiscard]] std::uint64_t received() const { return is_joined() ? ring_->received() : 0; }
     [[nodiscard]] bool wants_all() const { return wants_all_; }
 
    private:
@@ -39,6 +39,7 @@ class Sender {
     Descriptor socket_;
     std::optional<RingWriter> ring_;
     bool wants_all_ = false;
+    bool is_left_ = false;
   };
 
   /// Messages in memory of the host.
@@ -82,6 +83,10 @@ class Sender {
   Peer* admit(Descriptor socket, const Received& hello);
   /// Hears what a peer has sent. False: it is gone.
   [[nodiscard]] bool hear(Peer& peer);
+  /// Gives the peer no more messages, and lets it know. It may still take and hold what it has, so
+  /// its memory stays as it is until it is gone.
+  static void leave(Peer& peer);
+  /// A peer that is gone: its memory is free.
   void remove(const Peer& peer);
   [[nodiscard]] std::span<const std::unique_ptr<Peer>> peers() const { return peers_; }
   [[nodiscard]] const Store& pool() const { return *store_; }
