@@ -80,6 +80,7 @@ bench: build build/benchmark/build.ninja  ## all benchmarks; BENCH_EVENTS=400000
 	  build/release/lib/libtracetools.so; \
 	python benchmarks/estimation/filterpy_ratios.py build/benchmark/benchmarks/estimation_benchmark; \
 	python benchmarks/live/navigation.py; \
+	python benchmarks/share/iceoryx2.py build/benchmark/benchmarks/share_benchmark; \
 	python benchmarks/startup/commands.py tests/recordings/autoware.tar.xz; \
 	npm --silent --prefix web run bench; \
 	python benchmarks/tracing/large_trace.py build/benchmark/benchmarks/tracing_benchmark \
