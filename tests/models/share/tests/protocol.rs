@@ -275,8 +275,8 @@ fn asked_and_overrun() {
     all_slots_come_back(sender);
 }
 
-/// Runs a scenario in every order that needs at most so many preemptions. More take minutes, and
-/// found nothing else.
+/// Runs a scenario in every order that needs at most so many preemptions, or
+/// LOOM_MAX_PREEMPTIONS. More than these take minutes.
 const PREEMPTIONS: usize = 3;
 
 fn check(scenario: fn()) {
