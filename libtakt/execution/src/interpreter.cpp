@@ -329,6 +329,11 @@ void Interpreter::end_unannounced(ThreadIndex thread, Instant time) {
   }
 }
 
+void Interpreter::end_turn(const Occurrence& at) {
+  end_unannounced(at.thread, at.time);
+  grow_to(mixed_responses_, at.thread) = 0;
+}
+
 void Interpreter::ended_if(const CallbackInstance* instance) {
   if (instance != nullptr) ended(*instance);
 }
@@ -538,21 +543,21 @@ void Interpreter::on(const Occurrence& at, const tracepoints::MessageChosen& cho
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorWaitForWork& wait) {
   grow_to(names_callbacks_, at.process) = 1;
   grow_to(executing_, at.thread) = 0;
-  end_unannounced(at.thread, at.time);
+  end_turn(at);
   threads_.waits(at.thread, wait.timeout < 0);
   callbacks_.wait_begin(at.thread, at.time);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorGetNextReady&) {
   grow_to(executing_, at.thread) = 0;
-  end_unannounced(at.thread, at.time);
+  end_turn(at);
   callbacks_.wait_end(at.thread, at.time);
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppExecutorExecute& execute) {
   grow_to(executing_, at.thread) = execute.handle;
   object_tracker_.note(at.process, ClientLibrary::rclcpp);
-  end_unannounced(at.thread, at.time);
+  end_turn(at);
   callbacks_.wait_end(at.thread, at.time);
 }
 
@@ -755,13 +760,24 @@ void Interpreter::on(const Occurrence& at, const tracepoints::RmwTakeResponse& r
   }
   leave_signalled(at.thread);
   end_before_take(at.thread);
+  note_further_response(at.thread);
   const Received* const received = takes_.rmw_take_response(
       at.thread, at.time, at.process, response.rmw_client_handle, response.sequence_number);
   // rclcpp names no callback of a client; Takt's executors do.
   if (received != nullptr) {
     database_.awaited_.erase({*received->client, response.sequence_number});
-    choose(at, database_.objects_[*received->client].callback, true);
+    choose(at, database_.objects_[*received->client].callback,
+           value_at(mixed_responses_, at.thread) == 0);
   }
+}
+
+void Interpreter::note_further_response(ThreadIndex thread) {
+  const CallbackInstance* const open = callbacks_.current(thread);
+  if (open == nullptr || !open->is_unannounced || !database_.objects_[open->callback].client) {
+    return;
+  }
+  end_unannounced(thread, callbacks_.last_activity(thread));
+  grow_to(mixed_responses_, thread) = 1;
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppConstructRingBuffer& buffer) {

@@ -182,6 +182,30 @@ TEST_F(Calls, ReturnToWhatWaitsForTheFuture) {
   EXPECT_EQ(database.anomalies().takes_without_callback, 0u);
 }
 
+/// As above, but nothing tells for which of the responses the thread goes on.
+TEST_F(Calls, OfWhichTwoReturnTogetherLeadNowhere) {
+  const auto publisher = scenario.publisher(client, caller, "/t");
+  const test::Client to_other = scenario.client(client, caller, "/other");
+  const auto take_both = [&](std::int64_t sequence) {
+    scenario.look(client);
+    scenario.take_response(client, to_service, sequence);
+    scenario.take_response(client, to_other, sequence);
+  };
+  take_both(1);
+  scenario.take_response(client, to_service, 2);
+  scenario.publish(client, publisher, 5);
+  scenario.wait(client);
+  scenario.look(client);
+  scenario.take_response(client, to_service, 3);
+  scenario.publish(client, publisher, 6);
+  scenario.wait(client);
+  run();
+  ASSERT_THAT(seen.publications, SizeIs(2));
+  EXPECT_EQ(seen.publications[0].instance, InstanceId::none);
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_EQ(seen.publications[1].instance, seen.instances[1].id);
+}
+
 /// rclcpp tells no end of a service's callback that answers later.
 TEST_F(Calls, EndWithTheExecutorsNextEventWhereTheCallbackAnswersLater) {
   const auto answering = scenario.timer(server, caller, std::chrono::milliseconds(30));

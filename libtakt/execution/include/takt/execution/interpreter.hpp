@@ -108,6 +108,9 @@ class Interpreter {
   void send(const Publication& publication, const MessageIndex::Key& key);
   /// Notes that an instance of a service handles the request, for the response that will be sent.
   void serve(const CallbackInstance& instance, const MessageIndex::Key& request);
+  /// Before a thread takes a response: if it has taken one since its executor's last event, and
+  /// what waits for it is not told (parts of rclpy's actions), nobody knows for which it goes on.
+  void note_further_response(ThreadIndex thread);
   /// Gives a response that no running instance sends to the instance that handled its request.
   void answer(Publication& response, const MessageIndex::Key& request) const;
   /// Gives the publication to the instances that took its message before its event came.
@@ -126,6 +129,8 @@ class Interpreter {
   void start_unannounced(const Occurrence& at, ObservedCallbackIndex callback);
   /// Ends, at `time`, the instance whose end no event tells: the executor has emitted an event.
   void end_unannounced(ThreadIndex thread, Instant time);
+  /// The same, now, as the executor goes on.
+  void end_turn(const Occurrence& at);
   /// The same when an executor without events of its own takes a message: it has chosen what runs
   /// next. Nobody knows the time of the end, so the instance's last known activity is taken.
   void end_before_take(ThreadIndex thread);
@@ -191,6 +196,8 @@ class Interpreter {
   std::vector<char> names_callbacks_;
   /// By thread: the timer, subscription or service that rclcpp's executor runs now; 0: not said.
   std::vector<std::uint64_t> executing_;
+  /// By thread: since its executor's last event it has taken responses that are not told apart.
+  std::vector<char> mixed_responses_;
   /// By callback: an event has told an end of it.
   std::vector<char> ends_;
   std::vector<InProcess> in_process_;  // by thread
