@@ -161,10 +161,34 @@ def ways(flow: Json) -> str:
 NO_CHAIN = "no instance of a chain was followed to its end in this recording"
 
 
-def nothing(source: str | None, sink: str | None) -> str:
-    """The sentence that no flow leads from one name to the other."""
-    ends = [f" {word} {name}" for word, name in (("from", source), ("to", sink)) if name]
-    return f"no message leads{''.join(ends) or ' from a source to a sink'} in this recording"
+def nothing(document: Json) -> str:
+    """The sentence that a document has no flow. Where it is unknown what nodes do with what they
+    receive, it says so, with a declaration that would give the link.
+    """
+    ends = "".join(f" {word} {name}" for word in ("from", "to") if (name := document[word]))
+    ends = ends or " from a source to a sink"
+    unknown = document.get("unknown")
+    if not unknown:
+        return f"no message leads{ends} in this recording"
+    names = ", ".join(each["name"] for each in unknown[:_MOST_NAMED])
+    if len(unknown) > _MOST_NAMED:
+        names += f" and {len(unknown) - _MOST_NAMED} more"
+    return (
+        f"nothing recorded shows that a message leads{ends}, but what {names} may use or go into "
+        f"is unknown; if one does, {_declaration(unknown[0])}"
+    )
+
+
+_MOST_NAMED = 3
+
+
+def _declaration(unknown: Json) -> str:
+    """How a link over what is unknown is declared; words in capitals are to be filled in."""
+    if "publishes" in unknown:
+        return "the program can declare it (docs/flow.md#links)"
+    period = f"{unknown['period'] / 1e6:g}ms" if "period" in unknown else "PERIOD"
+    link = f"{{node: {unknown['node']}, timer: {period}, uses: {unknown.get('receives', 'TOPIC')}}}"
+    return f"declare it: --links FILE with links: [{link}] (docs/goals.md#links)"
 
 
 def find_instance(document: Json, wanted: str) -> tuple[Json, Json] | None:

@@ -95,7 +95,7 @@ def table(compared: Json) -> Table:
 def _matching(document: Json, model: Model, source: str) -> tuple[str, Json]:
     """A chain of the model and the worst flow whose callbacks are the chain's."""
     if not document["flows"]:
-        raise UserError(f"--bound: {flows.nothing(document['from'], document['to'])}")
+        raise UserError(f"--bound: {flows.nothing(document)}")
     for flow in document["flows"]:
         callbacks = tuple(document["in_model"].get(step["callback"]) for step in flow["path"])
         for chain in model.chains:

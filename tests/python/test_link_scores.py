@@ -19,9 +19,10 @@ NAMES = sorted(path.name.removesuffix(".tar.xz") for path in RECORDINGS.glob("*.
 TABLE = (ROOT / "docs/flow.md").read_text(encoding="utf-8").splitlines()
 
 UNKNOWN = {
-    "lookup": "/middle:/y",
-    "rclpy_lookup": "/middle:/y",
-    "rclpy_transforms": "/sink:/z",
+    "lookup": "messages of /middle:/y go into",
+    "rclpy_lookup": "messages of /middle:/y go into",
+    "rclpy_passes_and_keeps": "/middle:timer-50ms uses",
+    "rclpy_transforms": "messages of /sink:/z go into",
 }
 """What flows may lead over without being found. The sink broadcasts transforms by a timer, and
 nothing recorded tells that these are not made from what it hears."""
@@ -50,9 +51,29 @@ def test_what_flows_may_miss_is_said(name: str) -> None:
     lines = [line for line in told if "nothing shows whether" in line]
     if name in UNKNOWN:
         (line,) = lines
-        assert f"messages of {UNKNOWN[name]} go into" in line
+        assert UNKNOWN[name] in line
     else:
         assert lines == []
+
+
+def test_a_declaration_gives_the_link_that_is_said_to_be_unknown(tmp_path: Path) -> None:
+    """A callback passes messages on, and keeps them for a timer."""
+    links = tmp_path / "links.yaml"
+    links.write_text("links: [{node: /middle, timer: 50ms, uses: /x}]\n")
+    name = "rclpy_passes_and_keeps"
+    shutil.unpack_archive(RECORDINGS / f"{name}.tar.xz", tmp_path, filter="data")
+    told = row(name, tmp_path / name, RECORDINGS / f"{name}.txt", "--links", str(links))
+    entries, known, right = (int(cell) for cell in told.split("|")[2:5])
+    assert entries == known == right
+
+
+def test_that_no_message_leads_somewhere_is_not_said_where_a_link_is_unknown() -> None:
+    recording = RECORDINGS / "rclpy_passes_and_keeps.tar.xz"
+    done = run_takt("flow", recording, "--from", "/z", "--to", "/middle")
+    assert done.returncode == 0, done.stderr
+    answer = done.stderr.splitlines()[-1]
+    assert "nothing recorded shows that a message leads from /z to /middle, but" in answer
+    assert "links: [{node: /middle, timer: 50ms, uses: TOPIC}]" in answer
 
 
 def test_a_declared_policy_makes_sets_known_without_stamps(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <iterator>
+#include <set>
 #include <tuple>
 
 #include "takt/base/grow.hpp"
@@ -63,7 +65,9 @@ Causality::Causality(const History& history, const execution::Objects& objects,
     firings_[number].erase(repeated.begin(), repeated.end());
     if (link.kind == links::Link::Kind::joined) {
       const bool bound = binds_on_arrival(number);
-      if (link.matches_stamps) {
+      if (link.waits_for_transform) {
+        find_waiting(number);
+      } else if (link.matches_stamps) {
         find_range(number);
         find_by_stamps(number);
       } else if (link.join == model::JoinKind::and_ || bound) {
@@ -209,6 +213,77 @@ void Causality::find_by_stamps(std::size_t number) {
   }
 }
 
+/// A run that receives a transform publishes what waited for it. Each message leads to at most one
+/// by a publisher; one that needed no transform, within its own run. Of messages that one publisher
+/// sent in the order of their stamps, a later run of /tf completes later ones; those that one run
+/// completes may be in any order. A message that is never completed stays among those that may have
+/// been; if a published message has its stamp, or that of another one, this tells which it was.
+void Causality::find_waiting(std::size_t number) {
+  const Store& store = history_.store();
+  const links::Link& link = links_[number];
+  const auto runs = history_.runs_of(link.inputs.front());
+  bool is_in_order = is_whole(link);
+  const Message* before = nullptr;
+  for (const InstanceId run : runs) {
+    const Message* const message = store.find(store.find(run)->source);
+    is_in_order = is_in_order && message != nullptr && message->publisher &&
+                  (before == nullptr ||
+                   (before->publisher == message->publisher && before->stamp <= message->stamp));
+    before = message;
+  }
+  for (const execution::PublisherIndex output : link.outputs) {
+    std::vector<PublicationId> sent;
+    std::set<InstanceId> passed_on;
+    for (const PublicationId id : history_.messages_of(output)) {
+      const Run* const run = store.find(store.find(id)->run);
+      if (run != nullptr && run->callback == link.inputs.front()) {
+        is_in_order = passed_on.insert(store.find(id)->run).second && is_in_order;
+      }
+      if (run != nullptr) sent.push_back(id);
+    }
+    const bool is_known = is_in_order && sent.size() <= runs.size();
+    // The last one that was completed for certain, or at the earliest.
+    InstanceId last = InstanceId::none;
+    for (auto next = sent.begin(); next != sent.end();) {
+      const InstanceId firing = store.find(*next)->run;
+      const auto end = std::find_if(
+          next, sent.end(), [&](PublicationId id) { return store.find(id)->run != firing; });
+      if (passed_on.contains(firing)) {
+        last = std::max(last, firing);
+        next = end;
+        continue;
+      }
+      std::vector<InstanceId> waiting;
+      const Instant until = store.find(*std::prev(end))->begin;
+      for (auto run = std::ranges::upper_bound(runs, last);
+           run != runs.end() && store.find(*run)->start < until; ++run) {
+        if (!passed_on.contains(*run)) waiting.push_back(*run);
+      }
+      const auto stamp_of = [&](InstanceId run) {
+        const Message* const message = store.find(store.find(run)->source);
+        return message == nullptr ? 0 : message->stamp;
+      };
+      const auto completed = static_cast<std::size_t>(end - next);
+      if (!waiting.empty()) last = waiting[std::min(completed, waiting.size()) - 1];
+      for (; next != end; ++next) {
+        if (waiting.empty()) continue;
+        Input input{waiting.back(), LinkKind::partial_sync, number,
+                    is_known ? waiting.front() : InstanceId::none};
+        const std::int64_t stamp = store.find(*next)->stamp;
+        if (stamp != 0 && std::ranges::count(waiting, stamp, stamp_of) == 1) {
+          input.run = *std::ranges::find(waiting, stamp, stamp_of);
+          if (is_known) input.oldest = input.run;
+          last = std::max(last, input.run);
+        }
+        sets_.emplace(*next, std::vector{Input{firing, LinkKind::direct, number, firing}, input});
+        const auto position = std::ranges::lower_bound(firings_[number], firing);
+        users_[number].emplace_back(input.run,
+                                    static_cast<std::size_t>(position - firings_[number].begin()));
+      }
+    }
+  }
+}
+
 /// A thread that serves no executor publishes what callbacks have handed to it. If it is one thread
 /// that uses its messages in order, each once (message_link_partial_sync), a later message of it
 /// used a later one. Else any that was there by then may have been used, and it is not known which.
@@ -228,7 +303,9 @@ void Causality::find_handed(std::size_t number) {
   for (const auto callback : link.inputs) {
     const auto runs = history_.runs_of(callback);
     if (queues.empty() || !link.is_handed) queues.emplace_back();
-    queues.back().insert(queues.back().end(), runs.begin(), runs.end());
+    std::ranges::copy_if(runs, std::back_inserter(queues.back()), [&](InstanceId run) {
+      return !link.is_handed || !sends_by(history_, run, link.outputs);
+    });
   }
   constexpr std::size_t longest_delay = 3;
   for (std::vector<InstanceId>& runs : queues) {
@@ -374,6 +451,7 @@ void Causality::add_reads(const Message& message, const Run& sender, std::size_t
 void Causality::add_stored(const Message& message, const Run& sender, std::size_t number,
                            std::vector<Input>& inputs) const {
   const links::Link& link = links_[number];
+  if (link.waits_for_transform) return;
   if (link.is_taken) {
     if (link.reader == sender.callback) add_reads(message, sender, number, inputs);
     return;

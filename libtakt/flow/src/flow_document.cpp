@@ -65,6 +65,33 @@ class Writer {
     return list;
   }
 
+  /// What nothing shows: subscriptions whose messages may go into what their nodes publish, timers
+  /// and publishers that may use what their nodes receive.
+  [[nodiscard]] Json unknown() const {
+    Json list = Json::array();
+    const auto add = [&](std::string name, Json node, std::string_view key, Json value) {
+      list.push_back({{"name", std::move(name)}, {"node", std::move(node)}});
+      list.back()[std::string(key)] = std::move(value);
+    };
+    const links::Unknown& unknown = tracker_.unknown();
+    for (const auto callback : unknown.subscriptions) {
+      const execution::Callback& known = objects_[callback];
+      add(ids_[callback.value()], objects_.node_name(known), "receives",
+          objects_[*objects_.topic_of(known)]);
+    }
+    for (const auto callback : unknown.timers) {
+      const execution::Callback& known = objects_[callback];
+      add(ids_[callback.value()], objects_.node_name(known), "period",
+          objects_[*known.timer].period.count());
+    }
+    for (const auto publisher : unknown.publishers) {
+      const auto& [node, topic] = std::pair(*objects_[publisher].node, objects_[publisher].topic);
+      add(objects_[node].full_name() + ":" + objects_[topic], objects_[node].full_name(),
+          "publishes", objects_[topic]);
+    }
+    return list;
+  }
+
   /// The model's callback for each of the recording's that it has, by id.
   [[nodiscard]] Json in_model(const model::Model& model) const {
     Matcher matcher(model);
@@ -315,6 +342,7 @@ std::string to_json(const events::EventStream& source, const execution::Database
   json["to"] = or_null(options.to);
   json["clocks"] = writer.clocks(database.threads());
   json["links"] = writer.links();
+  json["unknown"] = writer.unknown();
   json["flows"] = writer.flows();
   json["unlinked"] = writer.unlinked();
   if (options.model != nullptr) {

@@ -135,6 +135,7 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
                           options_.links ? &*options_.links : nullptr);
   links_ = std::move(known.links);
   lines_ = std::move(known.lines);
+  unknown_ = std::move(known.unknown);
   std::optional<Causality> causality(std::in_place, history, objects, links_);
   if (has_too_many_ways(history, objects, *causality) && doubt_links(links_)) {
     causality.emplace(history, objects, links_);

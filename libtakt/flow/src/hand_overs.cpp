@@ -68,13 +68,18 @@ class Node {
   Node(const History& history, const execution::Objects& objects, const links::Evidence& evidence)
       : history_(history), objects_(objects), evidence_(evidence) {}
 
-  /// The callbacks that may hand over their messages.
+  /// The callbacks that may hand over their messages. One of them may publish itself what the
+  /// thread does else, as a done callback does if the future was done already.
   [[nodiscard]] std::vector<ObservedCallbackIndex> candidates(
-      NodeIndex node, const std::set<ObservedCallbackIndex>& linked) const {
+      PublisherIndex publisher, const std::set<ObservedCallbackIndex>& linked) const {
     std::vector<ObservedCallbackIndex> found;
+    const NodeIndex node = *objects_[publisher].node;
     for (const auto& [subscription, activity] : evidence_.inputs(node).subscriptions()) {
       const auto topic = objects_.topic_of(objects_[subscription]);
-      if (activity.outputs.empty() && !linked.contains(subscription) &&
+      const bool sends_others = std::ranges::any_of(
+          activity.outputs,
+          [&](execution::TopicIndex output) { return output != objects_[publisher].topic; });
+      if (!sends_others && !linked.contains(subscription) &&
           !links::is_filter(objects_[subscription]) && !execution::is_transform(objects_[*topic])) {
         found.push_back(subscription);
       }
@@ -92,7 +97,7 @@ class Node {
     if (callbacks.size() > 1) choices.push_back(callbacks);
     std::optional<Link> found;
     for (auto& choice : choices) {
-      const auto handed = times_handed(choice);
+      const auto handed = times_handed(choice, publisher);
       const auto kept = in_step(handed, sent);
       const std::size_t late = sent.size() - kept.value_or(0);
       if (!kept || late * messages_per_delay > sent.size() || !follows(handed, sent)) continue;
@@ -129,10 +134,11 @@ class Node {
   }
 
   [[nodiscard]] std::vector<Instant> times_handed(
-      const std::vector<ObservedCallbackIndex>& callbacks) const {
+      const std::vector<ObservedCallbackIndex>& callbacks, PublisherIndex publisher) const {
     std::vector<Instant> times;
     for (const ObservedCallbackIndex callback : callbacks) {
       for (const InstanceId run : history_.runs_of(callback)) {
+        if (sends_by(history_, run, {&publisher, 1})) continue;
         times.push_back(history_.store().find(run)->start);
       }
     }
@@ -159,6 +165,13 @@ std::vector<PublicationId> sent_by_threads(const History& history,
   return sent;
 }
 
+bool sends_by(const History& history, InstanceId run, std::span<const PublisherIndex> publishers) {
+  return std::ranges::any_of(history.sent_by(run), [&](PublicationId sent) {
+    const auto& publisher = history.store().find(sent)->publisher;
+    return publisher && std::ranges::find(publishers, *publisher) != publishers.end();
+  });
+}
+
 std::vector<Link> find_hand_overs(const History& history, const execution::Objects& objects,
                                   const links::Evidence& evidence, std::span<const Link> known) {
   if (history.store().first_run() != 1 || !objects.recoveries.empty()) return {};
@@ -182,7 +195,7 @@ std::vector<Link> find_hand_overs(const History& history, const execution::Objec
         objects.has_all_links(publisher.process)) {
       continue;
     }
-    auto callbacks = nodes.candidates(*publisher.node, linked);
+    auto callbacks = nodes.candidates(PublisherIndex(i), linked);
     if (callbacks.size() > most_callbacks) continue;
     if (auto link = nodes.link(PublisherIndex(i), callbacks)) found.push_back(std::move(*link));
   }

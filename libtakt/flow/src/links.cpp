@@ -6,7 +6,9 @@
 #include <map>
 #include <ranges>
 #include <set>
+#include <string_view>
 
+#include "takt/execution/names.hpp"
 #include "takt/flow/causality.hpp"
 #include "takt/flow/hand_overs.hpp"
 #include "takt/flow/matching.hpp"
@@ -59,22 +61,45 @@ void complete(Link& link, const links::Evidence& evidence) {
   link.outputs.assign(publishers.begin(), publishers.end());
 }
 
-/// One line for all: a robot may have many that only log.
-void tell_unknown(const execution::Objects& objects,
-                  const std::vector<ObservedCallbackIndex>& unknown,
-                  std::vector<std::string>& lines) {
+/// A line for all: a robot may have many that only log.
+void tell(const std::vector<std::string>& names, std::string_view begin, std::string_view end,
+          std::vector<std::string>& lines) {
   constexpr std::size_t most_named = 5;
-  if (unknown.empty()) return;
+  if (names.empty()) return;
+  lines.push_back(fmt::format(
+      "{}{}{}{}", begin, fmt::join(names | std::views::take(most_named), ", "),
+      names.size() > most_named ? fmt::format(" and {} more", names.size() - most_named) : "",
+      end));
+}
+
+void tell_unknown(const execution::Objects& objects, const links::Unknown& unknown,
+                  std::vector<std::string>& lines) {
   std::vector<std::string> names;
-  for (const ObservedCallbackIndex callback : unknown | std::views::take(most_named)) {
+  for (const ObservedCallbackIndex callback : unknown.subscriptions) {
     names.push_back(fmt::format("{}:{}", objects.node_name(objects[callback]),
                                 objects[*objects.topic_of(objects[callback])]));
   }
-  lines.push_back(fmt::format(
-      "nothing shows whether messages of {}{} go into what their nodes publish: flows over them "
-      "may be missing; declare what uses them (--links)",
-      fmt::join(names, ", "),
-      unknown.size() > most_named ? fmt::format(" and {} more", unknown.size() - most_named) : ""));
+  tell(names, "nothing shows whether messages of ",
+       " go into what their nodes publish: flows over them may be missing; declare what uses them "
+       "(--links)",
+       lines);
+  names.clear();
+  const auto ids = execution::callback_ids(objects);
+  for (const ObservedCallbackIndex timer : unknown.timers) names.push_back(ids[timer.value()]);
+  tell(names, "nothing shows whether ",
+       " uses messages that callbacks of its node pass on and may keep: flows over it may begin "
+       "further back; declare what it uses (--links)",
+       lines);
+  names.clear();
+  for (const PublisherIndex publisher : unknown.publishers) {
+    names.push_back(fmt::format("{}:{}", objects[*objects[publisher].node].full_name(),
+                                objects[objects[publisher].topic]));
+  }
+  tell(names, "nothing shows whether messages of ",
+       ", which are sent outside of callbacks, are of those that callbacks of the node pass on and "
+       "may keep: flows over them may begin further back; the program can declare it "
+       "(docs/flow.md#links)",
+       lines);
 }
 
 }  // namespace
@@ -87,9 +112,9 @@ std::vector<Link> known_links(const execution::Objects& objects, const model::Mo
   return links;
 }
 
-links::Declared find_links(const History& history, const execution::Objects& objects,
-                           const links::Evidence& evidence, const model::Model* model,
-                           Inference inference, const links::Declarations* declarations) {
+FoundLinks find_links(const History& history, const execution::Objects& objects,
+                      const links::Evidence& evidence, const model::Model* model,
+                      Inference inference, const links::Declarations* declarations) {
   std::vector<Link> links = known_links(objects, model);
   for (Link& link : links) {
     if (link.outputs.empty()) complete(link, evidence);
@@ -103,8 +128,9 @@ links::Declared find_links(const History& history, const execution::Objects& obj
   } else {
     std::erase_if(links, [](const Link& link) { return link.grounds == links::Grounds::inferred; });
   }
-  auto found = links::with_declarations(std::move(links), declarations, evidence, objects);
-  tell_unknown(objects, links::unknown_uses(evidence, objects, found.links), found.lines);
+  FoundLinks found{links::with_declarations(std::move(links), declarations, evidence, objects), {}};
+  found.unknown = links::unknown_uses(evidence, objects, found.links);
+  tell_unknown(objects, found.unknown, found.lines);
   return found;
 }
 

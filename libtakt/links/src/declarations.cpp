@@ -120,8 +120,9 @@ class Declarer {
 
   static void drop_incomplete(std::vector<Link>& links) {
     std::erase_if(links, [](const Link& link) {
-      return link.inputs.size() <
-             (link.kind == Link::Kind::joined && link.last_is_of_set && !link.is_handed ? 2u : 1u);
+      const bool is_set = link.kind == Link::Kind::joined && link.last_is_of_set &&
+                          !link.is_handed && !link.waits_for_transform;
+      return link.inputs.size() < (is_set ? 2u : 1u);
     });
   }
 

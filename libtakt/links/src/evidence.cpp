@@ -54,10 +54,13 @@ const Evidence::Activity& Evidence::of(ObservedCallbackIndex callback) const {
 }
 
 void Evidence::on_publication(const Database& database, const Publication& publication) {
-  if (publication.instance == InstanceId::none || publication.repeats_intra_process ||
-      is_of_ros(database.objects()[publication.topic])) {
-    return;
+  if (publication.repeats_intra_process || is_of_ros(database.objects()[publication.topic])) return;
+  const bool is_inside = publication.instance != InstanceId::none;
+  if (publication.publisher &&
+      (!is_inside || database.objects()[publication.callback].event_source)) {
+    ++sent_outside_[*publication.publisher];
   }
+  if (!is_inside) return;
   Activity& activity = grow_to(callbacks_, publication.callback);
   activity.topics.insert(publication.topic);
   if (publication.publisher) activity.publishers.insert(*publication.publisher);

@@ -32,6 +32,21 @@ bool is_kept_by_library(std::string_view topic) {
   return execution::is_transform(topic) || execution::is_of_action(topic);
 }
 
+/// The publishers of a node by which callbacks that receive transforms publish something else: what
+/// waited in the node for a transform.
+std::set<PublisherIndex> sent_on_transforms(const Evidence& evidence, const Objects& objects,
+                                            NodeIndex node) {
+  std::set<PublisherIndex> found;
+  for (const execution::Subscription& subscription : objects.subscriptions) {
+    if (!execution::is_transform(objects[subscription.topic])) continue;
+    for (const PublisherIndex publisher : evidence.of(subscription.callback).publishers) {
+      const auto& [owner, topic] = std::pair(objects[publisher].node, objects[publisher].topic);
+      if (owner == node && !execution::is_transform(objects[topic])) found.insert(publisher);
+    }
+  }
+  return found;
+}
+
 /// Infers the links of one node.
 class NodeInference {
  public:
@@ -69,6 +84,10 @@ class NodeInference {
     for (const Join& join : joins()) {
       links.push_back(link_of(join));
       joined.insert(join.members.begin(), join.members.end());
+    }
+    if (const auto link = waiting_for_transform(joined)) {
+      links.push_back(*link);
+      joined.insert(link->inputs.begin(), link->inputs.end());
     }
     for (const Join& alone : filters_besides(joined)) links.push_back(link_of(alone));
     for (const TopicIndex topic : inputs_.outputs_of(subscriptions_)) add_latest(topic, links);
@@ -274,6 +293,34 @@ class NodeInference {
     return found;
   }
 
+  /// What a callback that receives /tf publishes is of a message that waited for the transform in a
+  /// tf2_ros::MessageFilter. Only where one subscription of the node alone can have waited.
+  [[nodiscard]] std::optional<Link> waiting_for_transform(const Members& joined) const {
+    const auto publishers = sent_on_transforms(evidence_, objects_, node_);
+    if (publishers.empty()) return std::nullopt;
+    Members waiting = subscriptions_;
+    std::erase_if(waiting, [&](ObservedCallbackIndex subscription) {
+      const auto& own = evidence_.of(subscription).publishers;
+      const bool sends_others =
+          !own.empty() && std::ranges::none_of(own, [&](PublisherIndex publisher) {
+            return publishers.contains(publisher);
+          });
+      return !is_filter_of_cpp(subscription) || sends_others ||
+             execution::is_transform(objects_[*objects_.topic_of(objects_[subscription])]);
+    });
+    if (waiting.size() != 1 || joined.contains(*waiting.begin())) return std::nullopt;
+    Link link;
+    link.kind = Link::Kind::joined;
+    link.grounds = Grounds::inferred;
+    link.process = objects_[node_].process;
+    link.inputs.assign(waiting.begin(), waiting.end());
+    link.outputs.assign(publishers.begin(), publishers.end());
+    link.waits_for_transform = true;
+    link.runs = runs_of(waiting);
+    link.confidence = {confidence_after(link.runs)};
+    return link;
+  }
+
   [[nodiscard]] Link link_of(const Join& join) const {
     Link link;
     link.kind = Link::Kind::joined;
@@ -347,6 +394,127 @@ class NodeInference {
   Members timers_;
 };
 
+/// Finds what nothing shows.
+class UnknownUses {
+ public:
+  UnknownUses(const Evidence& evidence, const Objects& objects, std::span<const Link> links)
+      : evidence_(evidence), objects_(objects) {
+    for (const Link& link : links) {
+      if (link.grounds == Grounds::ambiguous) continue;
+      if (link.waits_for_transform) known_to_wait_.insert(link.inputs.begin(), link.inputs.end());
+      used_.insert(link.inputs.begin(), link.inputs.end());
+      if (link.reader) used_.insert(*link.reader);
+      explained_.insert(link.outputs.begin(), link.outputs.end());
+    }
+    for (const execution::Publisher& publisher : objects.publishers) {
+      const bool is_left_out = !publisher.node || objects.has_all_links(publisher.process);
+      if (!is_left_out && is_output(publisher.topic)) publishing_.insert(*publisher.node);
+    }
+  }
+
+  Unknown find() {
+    for (const NodeIndex node : publishing_) {
+      has_waited_ = !sent_on_transforms(evidence_, objects_, node).empty();
+      for (const auto& [subscription, activity] : evidence_.inputs(node).subscriptions()) {
+        if (is_unknown(subscription, activity)) unknown_.subscriptions.push_back(subscription);
+      }
+    }
+    for (const execution::Subscription& subscription : objects_.subscriptions) {
+      if (subscription.node && publishing_.contains(*subscription.node) &&
+          !used_.contains(subscription.callback) &&
+          evidence_.is_taken_to_store(subscription.callback) &&
+          !is_kept_by_library(objects_[subscription.topic])) {
+        unknown_.subscriptions.push_back(subscription.callback);
+      }
+    }
+    find_senders();
+    return std::move(unknown_);
+  }
+
+ private:
+  [[nodiscard]] bool is_output(TopicIndex topic) const {
+    return execution::housekeeping_of(objects_[topic]) == execution::Housekeeping::none &&
+           !execution::is_diagnosis(objects_[topic]);
+  }
+
+  /// Whether its callback publishes only now and then what else is sent outside of callbacks, as
+  /// done callbacks of futures do.
+  [[nodiscard]] bool is_handed_over(ObservedCallbackIndex subscription,
+                                    const NodeInputs::Activity& activity) const {
+    const auto& publishers = evidence_.of(subscription).publishers;
+    return 2 * activity.sending_runs < activity.runs &&
+           std::ranges::any_of(publishers, [this](PublisherIndex publisher) {
+             return evidence_.sent_outside(publisher) >= fewest_runs;
+           });
+  }
+
+  [[nodiscard]] bool is_unknown(ObservedCallbackIndex subscription,
+                                const NodeInputs::Activity& activity) const {
+    const execution::Callback& callback = objects_[subscription];
+    if (is_kept_by_library(objects_[*objects_.topic_of(callback)])) return false;
+    if (has_waited_ && is_filter_of_cpp(callback) && !known_to_wait_.contains(subscription)) {
+      return true;
+    }
+    const bool passes_on = !activity.outputs.empty() && !is_filter(callback) &&
+                           !is_handed_over(subscription, activity);
+    return !passes_on && !used_.contains(subscription);
+  }
+
+  /// Whether a callback of the node passes on what it receives, and may keep it for this timer
+  /// (null: for something outside of callbacks).
+  [[nodiscard]] bool may_keep(NodeIndex node, const execution::Timer* timer) const {
+    return std::ranges::any_of(evidence_.inputs(node).subscriptions(), [&](const auto& entry) {
+      const auto& [subscription, activity] = entry;
+      const auto& senders = evidence_.of(subscription).senders;
+      const bool is_of_timer =
+          timer != nullptr && ((senders.size() == 1 && senders.contains(timer->callback)) ||
+                               evidence_.is_watchdog(objects_, timer->callback, subscription));
+      return !activity.outputs.empty() && !is_of_timer &&
+             !execution::is_transform(objects_[*objects_.topic_of(objects_[subscription])]);
+    });
+  }
+
+  void find_senders() {
+    std::set<NodeIndex> named;
+    for (const ObservedCallbackIndex callback : unknown_.subscriptions) {
+      named.insert(*objects_.node_of(objects_[callback]));
+    }
+    const auto is_explained = [this](PublisherIndex publisher) {
+      const TopicIndex topic = objects_[publisher].topic;
+      return explained_.contains(publisher) || !is_output(topic) ||
+             execution::is_transform(objects_[topic]) ||
+             objects_[topic].ends_with("/transition_event");  // of a node's life cycle
+    };
+    for (const execution::Timer& timer : objects_.timers) {
+      const auto& activity = evidence_.of(timer.callback);
+      if (timer.node && publishing_.contains(*timer.node) && !named.contains(*timer.node) &&
+          activity.ran && !objects_[timer.callback].triggers &&
+          !std::ranges::all_of(activity.publishers, is_explained) &&
+          may_keep(*timer.node, &timer)) {
+        unknown_.timers.push_back(timer.callback);
+      }
+    }
+    for (std::size_t i = 0; i < objects_.publishers.size(); ++i) {
+      const PublisherIndex publisher(i);
+      const auto& node = objects_[publisher].node;
+      if (node && publishing_.contains(*node) && !named.contains(*node) &&
+          !is_explained(publisher) && evidence_.sent_outside(publisher) >= fewest_runs &&
+          may_keep(*node, nullptr)) {
+        unknown_.publishers.push_back(publisher);
+      }
+    }
+  }
+
+  const Evidence& evidence_;
+  const Objects& objects_;
+  std::set<ObservedCallbackIndex> used_;
+  std::set<ObservedCallbackIndex> known_to_wait_;
+  std::set<PublisherIndex> explained_;
+  std::set<NodeIndex> publishing_;
+  bool has_waited_ = false;
+  Unknown unknown_;
+};
+
 }  // namespace
 
 std::int64_t confidence_after(std::uint64_t times) {
@@ -405,42 +573,9 @@ std::vector<Link> observed_links(const Evidence& evidence, const Objects& object
   return links;
 }
 
-std::vector<ObservedCallbackIndex> unknown_uses(const Evidence& evidence, const Objects& objects,
-                                                std::span<const Link> links) {
-  std::set<ObservedCallbackIndex> used;
-  for (const Link& link : links) {
-    if (link.grounds == Grounds::ambiguous) continue;
-    used.insert(link.inputs.begin(), link.inputs.end());
-    if (link.reader) used.insert(*link.reader);
-  }
-  std::set<NodeIndex> publishing;
-  for (const execution::Publisher& publisher : objects.publishers) {
-    const bool is_output =
-        execution::housekeeping_of(objects[publisher.topic]) == execution::Housekeeping::none &&
-        !execution::is_diagnosis(objects[publisher.topic]);
-    if (publisher.node && is_output) publishing.insert(*publisher.node);
-  }
-  std::vector<ObservedCallbackIndex> unknown;
-  for (const NodeIndex node : publishing) {
-    if (objects.has_all_links(objects[node].process)) continue;
-    for (const auto& [subscription, activity] : evidence.inputs(node).subscriptions()) {
-      const auto topic = objects.topic_of(objects[subscription]);
-      const bool passes_on = !activity.outputs.empty() && !is_filter(objects[subscription]);
-      if (passes_on || used.contains(subscription) || is_kept_by_library(objects[*topic])) {
-        continue;
-      }
-      unknown.push_back(subscription);
-    }
-  }
-  for (const execution::Subscription& subscription : objects.subscriptions) {
-    if (subscription.node && publishing.contains(*subscription.node) &&
-        !objects.has_all_links(subscription.process) && !used.contains(subscription.callback) &&
-        evidence.is_taken_to_store(subscription.callback) &&
-        !is_kept_by_library(objects[subscription.topic])) {
-      unknown.push_back(subscription.callback);
-    }
-  }
-  return unknown;
+Unknown unknown_uses(const Evidence& evidence, const Objects& objects,
+                     std::span<const Link> links) {
+  return UnknownUses(evidence, objects, links).find();
 }
 
 std::vector<Link> inferred_links(const Evidence& evidence, const Objects& objects,

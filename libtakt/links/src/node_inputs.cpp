@@ -105,6 +105,7 @@ void NodeInputs::add(const execution::CallbackInstance& instance,
   Activity& activity = activities_[subscription];
   ++activity.runs;
   activity.short_runs += instance.execution_time() <= longest_keeping ? 1u : 0u;
+  activity.sending_runs += outputs.empty() ? 0u : 1u;
   activity.on_arrival.note(instance);
   activity.outputs.insert(outputs.begin(), outputs.end());
   const auto input = position_.try_emplace(subscription, position_.size()).first->second;

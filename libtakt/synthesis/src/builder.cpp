@@ -823,6 +823,13 @@ void Builder::add_sampled_edges() {
   std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> known;
   for (const links::Link& link : links_) {
     if (link.grounds == links::Grounds::declared && !link.reader) warn_of_hand_over(link);
+    if (link.waits_for_transform) {
+      const auto topic = objects_.topic_of(objects_[link.inputs.front()]);
+      warnings_.push_back(fmt::format(
+          "{} publishes messages of {} when it receives the transform that they wait for "
+          "(tf2_ros::MessageFilter): flows have this link, and no chain of a model does",
+          objects_.node_name(objects_[link.inputs.front()]), objects_[*topic]));
+    }
     if (!link.is_taken) continue;
     const auto reader = callback_of_.find(*link.reader);
     if (reader == callback_of_.end() || model::samples_messages(model_[reader->second])) continue;

@@ -156,7 +156,7 @@ def flow(
     elif why is not None:
         pair = flows.find_instance(document, why)
         if pair is None:
-            nothing = flows.nothing(source, sink) if goals is None else flows.NO_CHAIN
+            nothing = flows.nothing(document) if goals is None else flows.NO_CHAIN
             lost = "no flow has this instance" if found else nothing
             raise UserError(f"--why {why}: {lost}")
         show(*map(printable, flows.story(*pair)))
@@ -172,7 +172,7 @@ def flow(
         if rows > flows.MOST_SHOWN:
             console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
     else:
-        console.say(f"takt: {flows.nothing(source, sink) if goals is None else flows.NO_CHAIN}")
+        console.say(f"takt: {flows.nothing(document) if goals is None else flows.NO_CHAIN}")
     if model is not None and output is not None:
         page, missing = _page(traces, document, *model)
         files.write_text(output, page)

@@ -503,5 +503,92 @@ TEST(Loop, Fact30MessagesThatGoRoundEnd) {
   EXPECT_THAT(follow(scenario)["flows"], IsEmpty());  // nothing ends
 }
 
+/// A node whose tf2_ros::MessageFilter keeps messages of /scan until callbacks of /tf find their
+/// transforms. Times are in milliseconds.
+class MessageFilter : public Merger {
+ protected:
+  test::Publisher scan = scenario.publisher(outside, sources, "/scan");
+  test::Publisher tf = scenario.publisher(outside, sources, "/tf");
+  test::Subscription on_scan = scenario.subscription(
+      program, node, "/scan", "message_filters::Subscriber<Scan>::subscribe()::{lambda()#1}");
+  test::Subscription on_tf = scenario.subscription(program, node, "/tf");
+
+  /// A message comes, and its callback publishes so many.
+  void receive(const test::Publisher& from, const test::Subscription& by, std::int64_t at,
+               int sends = 0) {
+    scenario.now = 1000 * at;
+    scenario.publish(outside, from, 10 * at);
+    scenario.take(program, by, 10 * at);
+    scenario.start(program, by.callback);
+    for (int i = 0; i < sends; ++i) scenario.publish(program, c, 10 * at + 1 + i);
+    scenario.end(program, by.callback);
+    for (int i = 0; i < sends; ++i) scenario.handle(after, on_c, 10 * at + 1 + i, 0);
+  }
+  /// Of the messages of /c that are of one of /scan, in their order: its age, and whether that is
+  /// known.
+  std::vector<std::pair<double, bool>> ages() {
+    std::map<std::int64_t, std::pair<double, bool>> found;
+    const json document = follow(scenario, between("/scan", "/c"));
+    for (const json& flow : document["flows"]) {
+      for (const json& instance : flow["instances"]) {
+        const auto latency = instance["latency"].get<std::int64_t>();
+        found[instance["begin"].get<std::int64_t>() + latency] = {
+            static_cast<double>(latency) / 1e6, instance["certain"].get<bool>()};
+      }
+    }
+    std::vector<std::pair<double, bool>> ages;
+    for (const auto& [end, age] : found) ages.push_back(age);
+    return ages;
+  }
+};
+
+TEST_F(MessageFilter, OnlyOneMessageThatWaitsIsKnown) {
+  for (std::int64_t at = 100; at < 500; at += 100) {
+    receive(scan, on_scan, at);
+    receive(tf, on_tf, at + 30, 1);
+    receive(tf, on_tf, at + 50);
+  }
+  EXPECT_THAT(ages(), ElementsAre(std::pair(30, true), std::pair(30, true), std::pair(30, true),
+                                  std::pair(30, true)));
+}
+
+TEST_F(MessageFilter, AMessageWhoseTransformIsThereGoesOnAtOnce) {
+  for (std::int64_t at = 100; at < 500; at += 100) {
+    receive(tf, on_tf, at - 20);
+    receive(scan, on_scan, at, at == 200 ? 1 : 0);
+    receive(tf, on_tf, at + 30, at == 200 ? 0 : 1);
+  }
+  EXPECT_THAT(ages(), ElementsAre(std::pair(30, true), std::pair(0, true), std::pair(30, true),
+                                  std::pair(30, true)));
+}
+
+/// The first message may have been completed instead of any later one, until one goes on at once.
+TEST_F(MessageFilter, AMessageThatIsDroppedMakesTheNextOnesUncertain) {
+  for (std::int64_t at = 100; at < 700; at += 100) {
+    receive(scan, on_scan, at, at == 400 ? 1 : 0);
+    if (at > 100 && at != 400) receive(tf, on_tf, at + 30, 1);
+  }
+  EXPECT_THAT(ages(), ElementsAre(std::pair(30, false), std::pair(30, false), std::pair(0, true),
+                                  std::pair(30, true), std::pair(30, true)));
+}
+
+TEST_F(MessageFilter, MessagesThatOneTransformCompletesMayBeInAnyOrder) {
+  for (std::int64_t at = 100; at < 400; at += 100) {
+    receive(scan, on_scan, at);
+    if (at == 200) receive(scan, on_scan, at + 10);
+    receive(tf, on_tf, at + 30, at == 200 ? 2 : 1);
+  }
+  EXPECT_THAT(ages(), ElementsAre(std::pair(30, true), std::pair(20, false), std::pair(30, true)));
+}
+
+TEST_F(MessageFilter, MessagesOfSeveralSendersAreUncertain) {
+  const auto other = scenario.publisher(outside, sources, "/scan");
+  for (std::int64_t at = 100; at < 300; at += 100) {
+    receive(at == 100 ? scan : other, on_scan, at);
+    receive(tf, on_tf, at + 30, 1);
+  }
+  EXPECT_THAT(ages(), ElementsAre(std::pair(30, false), std::pair(30, false)));
+}
+
 }  // namespace
 }  // namespace takt::flow

@@ -120,6 +120,25 @@ TEST_F(HandOvers, AreUnknownWhereOneMessageIsLeftOutAndAnotherIsMadeOfNone) {
   EXPECT_EQ(known_and_wrong().second, 0);
 }
 
+/// A done callback runs where it is added if its future was done already.
+TEST_F(HandOvers, AreFoundWhereTheCallbackPublishesItselfNowAndThen) {
+  for (std::int64_t i = 1; i <= 200; ++i) {
+    const std::int64_t at = 20'000 * i + up_to(100);
+    if (i % 50 == 0) {
+      truth.emplace(at, at + 5);
+      what[at] = [this, at] {
+        scenario.publish(outside, a, at);
+        scenario.handle(program, on_a, at, 5, std::pair(c, at + 5));
+        scenario.handle(after, on_c, at + 5, 5);
+      };
+      continue;
+    }
+    receive(at, a, on_a);
+    send(at + 2'000 + up_to(30), at, 90);
+  }
+  EXPECT_EQ(known_and_wrong(), std::pair(200ul, 0ul));
+}
+
 TEST_F(HandOvers, OfTwoCallbacksThroughOneQueueAreFound) {
   for (std::int64_t i = 1; i <= 150; ++i) {
     const std::int64_t at = 20'000 * i + up_to(4'000);

@@ -32,8 +32,27 @@ std::vector<std::string> links_of(Scenario& scenario, const Declarations* declar
     }
     if (link.reader) text += " ~ " + ids[link.reader->value()];
     if (link.matches_stamps) text += " by stamps";
+    if (link.waits_for_transform) text += " until /tf";
     if (!link.last_is_of_set) text += ", of any age";
     found.push_back(text);
+  }
+  return found;
+}
+
+/// The subscriptions of which nothing shows what becomes of their messages.
+std::vector<std::string> unknown_of(Scenario& scenario) {
+  Evidence evidence;
+  execution::Interpreter interpreter(scenario.threads());
+  interpreter.add(evidence);
+  scenario.rewind();
+  execution::run(scenario, interpreter, {});
+  const execution::Objects& objects = interpreter.database().objects();
+  const auto ids = execution::callback_ids(objects);
+  std::vector<std::string> found;
+  const auto links = all_links(evidence, objects, nullptr).links;
+  const Unknown unknown = unknown_uses(evidence, objects, links);
+  for (const auto& callbacks : {unknown.subscriptions, unknown.timers}) {
+    for (const ObservedCallbackIndex callback : callbacks) found.push_back(ids[callback.value()]);
   }
   return found;
 }
@@ -270,6 +289,64 @@ TEST_F(Fused, AFilterOfCppThatFitsNoJoinIsNotKnownEither) {
     arrive(left, i % 2 == 0);
   }
   EXPECT_THAT(links_of(scenario), ElementsAre("/fusion:/left by stamps, of any age"));
+}
+
+/// What a callback that receives /tf publishes is of messages that waited for a transform.
+TEST_F(Fused, AFilterOfCppWaitsForTransformsWhereTheirCallbackPublishes) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  const auto transforms = scenario.subscription(program, node, "/tf");
+  for (int i = 0; i < 20; ++i) {
+    arrive(left, i % 4 == 0);
+    arrive(transforms, i % 4 != 0);
+  }
+  EXPECT_THAT(links_of(scenario), ElementsAre("/fusion:/left until /tf"));
+}
+
+/// The listener may have a node of its own.
+TEST_F(Fused, AFilterOfCppWaitsForTransformsThatAnotherNodeOfItsProcessReceives) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  const std::uint64_t listener = scenario.node(program, "transform_listener_impl_1");
+  const auto transforms = scenario.subscription(program, listener, "/tf");
+  for (int i = 0; i < 20; ++i) {
+    arrive(left, false);
+    arrive(transforms, true);
+  }
+  EXPECT_THAT(links_of(scenario), ElementsAre("/fusion:/left until /tf"));
+}
+
+/// Nothing tells which of two waited, even if one of them was seen to publish.
+TEST_F(Fused, TwoFiltersOfCppThatMayWaitForTransformsAreOfUnknownUse) {
+  const auto left = scenario.subscription(program, node, "/left", filter_of_cpp);
+  const auto right = scenario.subscription(program, node, "/right", filter_of_cpp);
+  const auto transforms = scenario.subscription(program, node, "/tf");
+  for (int i = 0; i < 20; ++i) {
+    arrive(left, i % 4 == 0);
+    arrive(right, false);
+    arrive(transforms, i % 4 != 0);
+  }
+  EXPECT_THAT(unknown_of(scenario), ElementsAre("/fusion:/left", "/fusion:/right"));
+}
+
+/// What a callback passes on it may keep for a timer, too.
+TEST_F(Fused, ATimerThatPublishesBesideACallbackThatPassesOnIsOfUnknownUse) {
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(3));
+  const auto other = scenario.publisher(program, node, "/d");
+  for (int i = 0; i < 20; ++i) {
+    arrive(a, true);
+    scenario.run(program, timer, 100, std::pair(other, 1'000 + i));
+  }
+  EXPECT_THAT(unknown_of(scenario), ElementsAre("/fusion:timer-3ms"));
+}
+
+TEST_F(Fused, ATimerOfANodeThatReceivesNothingIsNotOfUnknownUse) {
+  const std::uint64_t alone = scenario.node(program, "alone");
+  const auto timer = scenario.timer(program, alone, std::chrono::milliseconds(3));
+  const auto other = scenario.publisher(program, alone, "/d");
+  for (int i = 0; i < 20; ++i) {
+    arrive(a, true);
+    scenario.run(program, timer, 100, std::pair(other, 1'000 + i));
+  }
+  EXPECT_THAT(unknown_of(scenario), IsEmpty());
 }
 
 /// Sets that are more than its messages use them again: that is LatestTime, or no filter of sets.

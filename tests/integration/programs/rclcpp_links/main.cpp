@@ -6,6 +6,7 @@
 // the way, when its source was about to publish, and when the callback of /sink began (ns,
 // CLOCK_MONOTONIC).
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
@@ -29,6 +30,10 @@
 #include "message_filters/synchronizer.h"
 #include "rclcpp/rclcpp.hpp"
 #include "sensor_msgs/msg/joint_state.hpp"
+#include "tf2_ros/buffer.h"
+#include "tf2_ros/create_timer_ros.h"
+#include "tf2_ros/message_filter.h"
+#include "tf2_ros/transform_listener.h"
 
 namespace {
 
@@ -78,9 +83,11 @@ class Output {
       : topic_(topic), publisher_(node.create_publisher<Message>(topic, 100)) {}
 
   /// What led to the message; `stamp` is what message_filters compares.
-  void publish(const std::vector<Received>& from, std::int64_t stamp = monotonic()) {
+  void publish(const std::vector<Received>& from, std::int64_t stamp = monotonic(),
+               const std::string& frame = "") {
     auto message = std::make_unique<Message>();
     message->header.stamp = rclcpp::Time(stamp);
+    message->header.frame_id = frame;
     for (const Received& one : from) {
       for (const auto& [way, begin] : history_of(*one)) {
         message->name.push_back(way + ">" + topic_ + " " + std::to_string(begin));
@@ -373,6 +380,45 @@ void transforms(double seconds) {
   robot.spin(seconds);
 }
 
+/// Messages of /x wait for the transform of their stamp, if it is not there yet. What is sent for
+/// them has a stamp of its own, or theirs.
+void message_filter(double seconds, std::chrono::milliseconds period,
+                    std::chrono::milliseconds of_transforms, bool keeps_stamps) {
+  Robot robot;
+  const auto transforms = robot.source->create_publisher<tf2_msgs::msg::TFMessage>("/tf", 100);
+  tf2_ros::Buffer buffer(robot.middle->get_clock());
+  buffer.setCreateTimerInterface(std::make_shared<tf2_ros::CreateTimerROS>(
+      robot.middle->get_node_base_interface(), robot.middle->get_node_timers_interface()));
+  tf2_ros::TransformListener listener(buffer, robot.middle, false);
+  message_filters::Subscriber<Message> of_x(robot.middle.get(), "/x");
+  tf2_ros::MessageFilter<Message> filter(of_x, buffer, "map", 10, robot.middle, 1s);
+  const std::function<void(const Received&)> pass_on = [&](const Received& message) {
+    burn(1ms);
+    robot.z.publish({message},
+                    keeps_stamps ? rclcpp::Time(message->header.stamp).nanoseconds() : monotonic());
+  };
+  filter.registerCallback(pass_on);
+  std::mt19937 random(1);
+  std::int64_t last = 0;
+  robot.every(*robot.source, period, [&] {
+    const auto age = std::uniform_int_distribution<std::int64_t>(0, 8)(random);
+    last = std::max(last + 1, monotonic() - 1'000'000 * age);
+    robot.x.publish({}, last, "base");
+  });
+  robot.every(*robot.source, of_transforms, [&] {
+    geometry_msgs::msg::TransformStamped transform;
+    transform.header.stamp = rclcpp::Time(monotonic());
+    transform.header.frame_id = "map";
+    transform.child_frame_id = "base";
+    transform.transform.rotation.w = 1;
+    transforms->publish(tf2_msgs::msg::TFMessage().set__transforms({transform}));
+  });
+  robot.spin(seconds);
+}
+void message_filter(double s) { message_filter(s, 33ms, 10ms, false); }
+/// Several wait for the same transform.
+void message_filter_stamps(double s) { message_filter(s, 20ms, 50ms, true); }
+
 void early(double seconds) {
   Robot robot;
   robot.every(*robot.source, 20ms, [&] {
@@ -411,6 +457,8 @@ int main(int argc, char** argv) {
       {"approximate_rates", approximate_rates},
       {"approximate_overflow", approximate_overflow},
       {"approximate_three", approximate_three},
+      {"message_filter", message_filter},
+      {"message_filter_stamps", message_filter_stamps},
       {"latest", latest},
       {"latest_rates", latest_rates},
       {"poll_timer", poll_timer},

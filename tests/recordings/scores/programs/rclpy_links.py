@@ -12,6 +12,9 @@ CLOCK_MONOTONIC). Sources publish /x every 20 ms, some /y every 25 ms; /middle p
 - keeps: a timer of /middle takes what is new of /x itself, and sends the newest that it ever had.
 - started: each message of /x resets a timer of /middle, which sends the message and cancels itself.
 - worker: /middle hands messages to a thread by a queue.
+- pool: /middle hands messages to a pool of one thread, whose futures have a done callback; now and
+  then it waits for the future before it adds that.
+- passes_and_keeps: /middle passes on each message of /x, and a timer sends the newest once more.
 - lookup: /middle stores /y, and looks up the newest one for each message of /x.
 - lifecycle: /middle has a life cycle, and is activated three times.
 - simulated: simulated time at twice the speed; a timer of /middle uses the newest of /x.
@@ -40,6 +43,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 
 import rclpy
@@ -118,18 +122,22 @@ def relay(node: Node, work: float = 0.001) -> Node:
     return node
 
 
-def newest(node: Node, period: float = 0.05) -> Node:
+def newest(node: Node, period: float = 0.05, passes_on: bool = False) -> Node:
     """A timer uses the newest message of /x."""
     publisher = node.create_publisher(String, "/z", 100)
     last: list[Ways] = [{}]
 
     def store(message: String) -> None:
         last[0] = ways_of(message)
+        if passes_on:
+            others.publish(along("/z", last[0]))
 
     def tick() -> None:
         if last[0]:
             publisher.publish(along("/z", last[0]))
 
+    if passes_on:
+        others = node.create_publisher(String, "/z", 100)
     node.create_subscription(String, "/x", store, 100)
     node.create_timer(period, tick)
     return node
@@ -267,6 +275,29 @@ def worker() -> Node:
 
     node.create_subscription(String, "/x", handed.put, 100)
     in_background(work)
+    return node
+
+
+def pool() -> Node:
+    node = Node("middle")
+    publisher = node.create_publisher(String, "/z", 100)
+    workers = ThreadPoolExecutor(1)
+    count = [0]
+
+    def work(message: String) -> String:
+        burn(0.002)
+        return message
+
+    def handle(message: String) -> None:
+        future = workers.submit(work, message)
+        count[0] += 1
+        if count[0] % 40 == 0:
+            wait([future])
+        future.add_done_callback(
+            lambda done: publisher.publish(along("/z", ways_of(done.result())))
+        )
+
+    node.create_subscription(String, "/x", handle, 100)
     return node
 
 
@@ -531,6 +562,8 @@ MIDDLES: dict[str, Callable[[], Node]] = {
     "keeps": keeps,
     "started": started,
     "worker": worker,
+    "pool": pool,
+    "passes_and_keeps": lambda: newest(Node("middle"), passes_on=True),
     "lifecycle": lifecycle,
     "early": early,
     "relay": lambda: relay(Node("middle")),

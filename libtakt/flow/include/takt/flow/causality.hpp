@@ -11,6 +11,7 @@
 #include "takt/flow/history.hpp"
 #include "takt/links/declarations.hpp"
 #include "takt/links/evidence.hpp"
+#include "takt/links/infer.hpp"
 #include "takt/links/link.hpp"
 #include "takt/model/model.hpp"
 
@@ -34,12 +35,16 @@ enum class Inference { off, on };
 [[nodiscard]] std::vector<links::Link> known_links(const execution::Objects& objects,
                                                    const model::Model* model);
 
+/// Links, and what nothing shows.
+struct FoundLinks : links::Declared {
+  links::Unknown unknown;
+};
+
 /// The links of all nodes: those of known_links(), then observed ones, then inferred ones of nodes
 /// without known ones; all as `declarations` (may be null) change them. All name their outputs.
-[[nodiscard]] links::Declared find_links(const History& history, const execution::Objects& objects,
-                                         const links::Evidence& evidence, const model::Model* model,
-                                         Inference inference,
-                                         const links::Declarations* declarations);
+[[nodiscard]] FoundLinks find_links(const History& history, const execution::Objects& objects,
+                                    const links::Evidence& evidence, const model::Model* model,
+                                    Inference inference, const links::Declarations* declarations);
 
 /// Marks inferred links as ambiguous if several timers of a node could sample an input, as it is
 /// not known which of them do. Returns whether there were any.
@@ -68,7 +73,9 @@ class Causality {
   /// Whether inputs may be uncertain.
   [[nodiscard]] bool has_uncertain() const {
     return !handed_.empty() || history_.store().has_reads() ||
-           std::ranges::any_of(links_, &links::Link::matches_stamps);
+           std::ranges::any_of(links_, [](const links::Link& link) {
+             return link.matches_stamps || link.waits_for_transform;
+           });
   }
   /// Replaces `inputs` by the runs that went into a message: the run that sent it, if it is known
   /// and its own message went into it, and the runs whose messages were stored for it. O(inputs ·
@@ -86,6 +93,7 @@ class Causality {
   void find_by_stamps(std::size_t link);
   [[nodiscard]] bool is_whole(const links::Link& link) const;
   void find_handed(std::size_t link);
+  void find_waiting(std::size_t link);
   [[nodiscard]] bool binds_on_arrival(std::size_t link) const;
   void replay(std::size_t link, bool bound);
   [[nodiscard]] bool is_stored_by(InstanceId run, Instant time) const;
@@ -110,7 +118,8 @@ class Causality {
   std::vector<std::vector<InstanceId>> used_;
   /// By link that matches stamps: the oldest runs that each firing can have used, like `used_`.
   std::vector<std::vector<InstanceId>> oldest_;
-  /// What went into messages that were sent for a set, as its stamps tell.
+  /// What went into messages that were sent for a set, as its stamps tell, or for a message that
+  /// waited for a transform.
   std::map<PublicationId, std::vector<Input>> sets_;
   /// What went into messages that threads sent to which callbacks hand theirs, by message.
   std::map<PublicationId, std::vector<Input>> handed_;

@@ -71,6 +71,7 @@ class FlowTracker final : public execution::Observer {
   [[nodiscard]] const std::vector<links::Link>& links() const { return links_; }
   /// A line for each declaration that has no effect.
   [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
+  [[nodiscard]] const links::Unknown& unknown() const { return unknown_; }
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const ThreadStates& states() const { return states_; }
   /// Runs of which no flow was followed: they ended when those of their part of the recording had
@@ -99,6 +100,7 @@ class FlowTracker final : public execution::Observer {
   links::Evidence evidence_;
   std::vector<links::Link> links_;
   std::vector<std::string> lines_;
+  links::Unknown unknown_;
   std::vector<HostClock> clocks_;
   std::uint64_t next_ = 1;
   /// The moments since the oldest row at which another part of the window was full.

@@ -14,6 +14,10 @@ namespace takt::flow {
 [[nodiscard]] std::vector<PublicationId> sent_by_threads(
     const History& history, std::span<const execution::PublisherIndex> publishers);
 
+/// Whether a run sent by one of these publishers.
+[[nodiscard]] bool sends_by(const History& history, InstanceId run,
+                            std::span<const execution::PublisherIndex> publishers);
+
 /// Infers which callbacks hand their messages to a thread that publishes, once for each message:
 /// links of kind `joined` with one output and no reader. `known` are the other links of the
 /// recording. No event shows a hand-over, so it is believed only if all of this agrees:

@@ -76,6 +76,11 @@ class Evidence final : public execution::Observer {
   /// is started by it, to do something later.
   [[nodiscard]] bool is_watchdog(const execution::Objects& objects, ObservedCallbackIndex timer,
                                  ObservedCallbackIndex subscription) const;
+  /// How many messages a publisher sent outside of callbacks.
+  [[nodiscard]] std::uint64_t sent_outside(execution::PublisherIndex publisher) const {
+    const auto sent = sent_outside_.find(publisher);
+    return sent == sent_outside_.end() ? 0 : sent->second;
+  }
   /// Whether callbacks or threads take the subscription's messages themselves, and publish nothing.
   [[nodiscard]] bool is_taken_to_store(ObservedCallbackIndex subscription) const;
 
@@ -92,6 +97,7 @@ class Evidence final : public execution::Observer {
   std::vector<NodeInputs> inputs_;   // by node
   std::vector<Activity> callbacks_;  // by callback
   std::vector<Sent> sent_;           // by thread
+  std::map<execution::PublisherIndex, std::uint64_t> sent_outside_;
   /// The first two of these, as they were at the end of start-up.
   std::vector<NodeInputs> start_up_inputs_;
   std::vector<Activity> start_up_callbacks_;

@@ -36,12 +36,20 @@ namespace takt::links {
 [[nodiscard]] std::vector<Link> observed_links(const Evidence& evidence,
                                                const execution::Objects& objects);
 
-/// The subscriptions of nodes that publish, of which nothing shows what becomes of their messages:
-/// they publish nothing, and are in no link; or they go through message_filters in an unknown way;
-/// or what takes their messages itself publishes nothing.
-/// Those that store /tf are left out.
-[[nodiscard]] std::vector<execution::ObservedCallbackIndex> unknown_uses(
-    const Evidence& evidence, const execution::Objects& objects, std::span<const Link> links);
+/// What nothing shows, in nodes of which the program has not declared all links.
+struct Unknown {
+  /// The subscriptions of nodes that publish, of which nothing shows what becomes of their
+  /// messages: they publish nothing, or seldom while something outside of callbacks does by the
+  /// same publisher, and are in no link; or they go through message_filters in an unknown way; or
+  /// what takes their messages itself publishes nothing. Those that store /tf are left out.
+  std::vector<execution::ObservedCallbackIndex> subscriptions;
+  /// Timers, and publishers outside of callbacks, that publish what no link explains while
+  /// callbacks of their node pass on what they receive: these may keep it, too.
+  std::vector<execution::ObservedCallbackIndex> timers;
+  std::vector<execution::PublisherIndex> publishers;
+};
+[[nodiscard]] Unknown unknown_uses(const Evidence& evidence, const execution::Objects& objects,
+                                   std::span<const Link> links);
 
 /// The links that the behaviour of nodes suggests, for those that are not in `known` and whose
 /// program has not declared all of its links:

@@ -53,6 +53,10 @@ struct Link {
   /// For `joined`: a thread that serves no executor publishes what the inputs have handed to it.
   bool is_handed = false;
 
+  /// For `joined`: the input waits in a tf2_ros::MessageFilter, and the callback that receives /tf
+  /// publishes when it completes the transform. The outputs are those of both callbacks.
+  bool waits_for_transform = false;
+
   /// For inferred links: how sure it is of each input, in percent; the runs that were compared with
   /// it, and how many of them contradict it.
   std::vector<std::int64_t> confidence{};

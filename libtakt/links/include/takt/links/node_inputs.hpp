@@ -48,6 +48,7 @@ class NodeInputs {
   struct Activity {
     std::uint64_t runs = 0;
     std::uint64_t short_runs = 0;
+    std::uint64_t sending_runs = 0;
     /// Topics on which its runs published.
     std::set<TopicIndex> outputs;
     SetsOnArrival on_arrival;
