@@ -14,8 +14,8 @@
 namespace takt::execution {
 
 /// Recognises what has ended and came back: a node whose process was started again, a node that was
-/// destroyed and made anew, what a node with a life cycle makes whenever it is activated, timers that
-/// are made for each message, and subscriptions that a thread makes to wait for one message.
+/// destroyed and made anew, what a node with a life cycle makes whenever it is activated, timers
+/// that are made for each message, and subscriptions that a thread makes to wait for one message.
 ///
 /// No event tells that an object is destroyed. So a callback is compared with the former ones of
 /// its name when it runs first (or when nothing more is to come): a former one that still lived
