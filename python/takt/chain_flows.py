@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 import takt_native
-from takt import guesses, pipeline
+from takt import pipeline, tables
 from takt.documents import Model
 from takt.inputs import ModelText
 from takt.parts import STAGE_OF, STAGES
@@ -81,7 +81,7 @@ class _Reader:
             "path": path,
             "guessed": [
                 {"from": source, "to": target}
-                for source, target in guesses.of_chain(self._model, modelled)
+                for source, target in tables.guesses_of(self._model, modelled)
             ],
             **{figure: chain[figure] for figure in ("count", "min", "mean", "p50", "p99", "max")},
             "left_out": {"before": False, "after": False},

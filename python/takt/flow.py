@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from takt import guesses
 from takt.documents import Model
 from takt.formatting import NONE, count, duration, grouped
 from takt.parts import STAGES
-from takt.tables import cell
+from takt.tables import GUESSED, cell, guesses
 from takt.terminal import Table
 
 Json = dict[str, Any]
@@ -52,7 +51,7 @@ def table(flows: list[Json]) -> Table:
         ]
         shown.add_row(
             *map(cell, [flow["chain"]] if chains else [ways(flow)] if by_way else ends),
-            grouped(flow["count"]) + (f" {guesses.MARK}" if flow["guessed"] else ""),
+            grouped(flow["count"]) + (f" {GUESSED}" if flow["guessed"] else ""),
             *(_figure(flow, name) for name in ("min", "p50", "p99", "max")),
             str(flow["worst"][0]["instance"]) if flow["worst"] else NONE,
             shares(flow),
@@ -125,7 +124,7 @@ def chains(document: Json, model: Model) -> Chains:
 
 def guessed(flows: list[Json]) -> Iterator[str]:
     """A line for people on the links that were guessed."""
-    return guesses.told((each["from"], each["to"]) for flow in flows for each in flow["guessed"])
+    return guesses((each["from"], each["to"]) for flow in flows for each in flow["guessed"])
 
 
 def left_out(missing: dict[str, str]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -56,6 +57,34 @@ def chains(verdicts: list[Verdict], marks: Mapping[str, str] | None = None) -> T
         name = " ".join(filter(None, (verdict.chain.id, (marks or {}).get(verdict.chain.id))))
         table.add_row(cell(name), *numbers, words)
     return table
+
+
+GUESSED = "?"
+"""Stands behind what leads over a link that is only inferred: a timer that seems to use what a
+callback stores. Only the program knows whether it does.
+"""
+MOST_GUESSES = 3
+Guess = tuple[str, str]
+"""The callback that stores, and the timer."""
+
+
+def guesses_of(model: Model, chain: Chain) -> list[Guess]:
+    """The guesses over which a chain of a model leads."""
+    steps = {*itertools.pairwise(chain.callbacks)}
+    edges = (edge for edge in model.edges if edge.confidence is not None)
+    return [ends for edge in edges if (ends := (edge.source, edge.target)) in steps]
+
+
+def guesses(found: Iterable[Guess]) -> Iterator[str]:
+    """A line for people that explains the mark; none if there is nothing to explain."""
+    named = [f"{cell(source)} → {cell(target)}" for source, target in dict.fromkeys(found)]
+    if named:
+        others = len(named) - MOST_GUESSES
+        more = f" and {count(others, 'other')}" if others > 0 else ""
+        yield (
+            f"takt: {GUESSED}: guessed from behaviour, as no event shows what a timer reads: "
+            f"{', '.join(named[:MOST_GUESSES])}{more}; declare or deny it: --links"
+        )
 
 
 def why(verdicts: Iterable[Verdict], traces: list[str], goals: str | None) -> list[str]:

@@ -84,7 +84,7 @@ def test_a_declared_policy_makes_sets_known_without_stamps(tmp_path: Path) -> No
     shutil.unpack_archive(UNSTAMPED / f"{name}.tar.xz", tmp_path, filter="data")
     cells = []
     for options in ((), ("--links", str(links))):
-        told = row(name, tmp_path / "exact_lossy", UNSTAMPED / f"{name}.txt", *options)
+        told = row(name, tmp_path / name, UNSTAMPED / f"{name}.txt", *options)
         cells.append([int(cell) for cell in told.split("|")[2:5]])
     (entries, found, right), (_, known, known_right) = cells
     assert found == right
@@ -96,7 +96,7 @@ def test_sets_are_known_by_stamps_alone(tmp_path: Path) -> None:
     """What is said of messages that waited is right where there are none, too, and says so."""
     name = "approximate_unstamped"
     shutil.unpack_archive(UNSTAMPED / f"{name}.tar.xz", tmp_path, filter="data")
-    told = row(name, tmp_path / "approximate", UNSTAMPED / f"{name}.txt")
+    told = row(name, tmp_path / name, UNSTAMPED / f"{name}.txt")
     entries, known, right = (int(cell) for cell in told.split("|")[2:5])
     assert 0 < right == known < 0.6 * entries
     (line,) = (x for x in warnings(UNSTAMPED / f"{name}.tar.xz") if "message_filters" in x)

@@ -45,6 +45,8 @@ COMPARED = {
     "pipeline-lttng": 8,
     "pipeline-ebpf": 8,
     "pipeline-ring": 7,
+    "approximate_unstamped": 10,
+    "exact_lossy_unstamped": 9,
     "filters-approximate-10-10": 9,
     "filters-approximate-20-7": 10,
     "filters-exact-10-10": 9,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Annotated
 
-from takt import bags, console, guesses, inputs, pipeline, processors, remedies, tables, verdict
+from takt import bags, console, inputs, pipeline, processors, remedies, tables, verdict
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
@@ -75,10 +75,10 @@ def latency(
         console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
     elif verdicts:
         told = [verdict.chain for verdict in verdicts if not verdict.idle]
-        guessed = {chain.id: found for chain in told if (found := guesses.of_chain(model, chain))}
-        show(tables.chains(verdicts, dict.fromkeys(guessed, guesses.MARK)))
+        guessed = {chain.id: found for chain in told if (found := tables.guesses_of(model, chain))}
+        show(tables.chains(verdicts, dict.fromkeys(guessed, tables.GUESSED)))
         for line in (
-            *guesses.told(itertools.chain.from_iterable(guessed.values())),
+            *tables.guesses(itertools.chain.from_iterable(guessed.values())),
             *tables.kinds(verdict.chain for verdict in verdicts),
             *tables.ends(verdicts),
             *tables.idle_chains(verdicts),
