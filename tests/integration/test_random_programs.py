@@ -121,12 +121,19 @@ def test_what_a_program_does_beyond_its_model_is_named(
 
 
 def test_bounds_for_another_order_are_found_to_be_too_low(tmp_path: Path) -> None:
-    """The control: a hunt that does not find this finds nothing."""
-    recorded = run(0, tmp_path)
-    assert not judge(recorded).above()
-    wrong = judge(recorded, "order=any_in_category")
-    contradicted = "order: any_in_category is contradicted"
-    assert any(order.startswith(contradicted) for order in wrong.refuted), wrong
+    """The control: a hunt that does not find this finds nothing. An instance that takes longer
+    beside other work makes the wrong bound larger than what waits for it: then it runs again.
+    """
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        recorded = run(0, folder)
+        assert not judge(recorded).above()
+        wrong = judge(recorded, "order=any_in_category")
+        contradicted = "order: any_in_category is contradicted"
+        assert any(order.startswith(contradicted) for order in wrong.refuted), wrong
+        if wrong.above():
+            return
     if wrong.taken > MOST_TAKEN:
         pytest.skip(f"the machine took {wrong.taken} ns from the program")
-    assert wrong.above(), wrong
+    pytest.fail(str(wrong))
