@@ -19,6 +19,6 @@ rm -rf "$stores"
 "$root/.venv/bin/uv" venv --quiet --python "$root/.venv/bin/python" "$stores"
 "$root/.venv/bin/uv" pip install --quiet --python "$stores/bin/python" --require-hashes \
   --requirement requirements/stores.lock || fail "uv could not install requirements/stores.lock (its messages are above)"
-cp stores/package.json stores/package-lock.json stores/.npmrc "$stores"
+cp stores/package.json stores/package-lock.json ../web/.npmrc "$stores"
 npm --silent --prefix "$stores" ci || fail "npm could not install azurite (its messages are above)"
 printf '%s' "$state" >"$stores/state"

@@ -83,7 +83,8 @@ def guesses(found: Iterable[Guess]) -> Iterator[str]:
         more = f" and {count(others, 'other')}" if others > 0 else ""
         yield (
             f"takt: {GUESSED}: guessed from behaviour, as no event shows what a timer reads: "
-            f"{', '.join(named[:MOST_GUESSES])}{more}; declare or deny it: --links"
+            f"{', '.join(named[:MOST_GUESSES])}{more}; declare or deny it under links "
+            "(docs/goals.md)"
         )
 
 

@@ -422,7 +422,12 @@ def test_what_rests_on_a_guess_is_marked_and_the_guess_is_named(
     assert marked
     assert "/planner:/objects → /planner:timer-50ms" in told
     links = tmp_path / "links.yaml"
-    links.write_text("links: [{node: /planner, timer: 50ms, uses: /objects}]\n")
+    links.write_text(
+        "chains: [{from: /detector, to: /base, latency: 1s}]\n"
+        "links: [{node: /planner, timer: 50ms, uses: /objects}]\n"
+    )
     declared = {"flow": "--links", "latency": "--goals"}[command]
     done = run_takt(command, recording, declared, links)
+    assert done.returncode == 0, done.stderr
+    assert "/base" in done.stdout
     assert "takt: ?: " not in done.stderr, done.stderr

@@ -93,7 +93,7 @@ def test_a_declared_policy_makes_sets_known_without_stamps(tmp_path: Path) -> No
 
 
 def test_sets_are_known_by_stamps_alone(tmp_path: Path) -> None:
-    """What is said of messages that waited is right where there are none, too, and says so."""
+    """Without stamps Takt claims less of messages that waited, claims nothing wrong, and warns."""
     name = "approximate_unstamped"
     shutil.unpack_archive(UNSTAMPED / f"{name}.tar.xz", tmp_path, filter="data")
     told = row(name, tmp_path / name, UNSTAMPED / f"{name}.txt")

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t fewest_sets = 8;
 /// Programs give queues of these sizes; larger ones are as if nothing were ever dropped.
 constexpr std::size_t largest_queue = 128;
-/// The size of a queue is chosen by so many messages.
-constexpr std::size_t enough_to_choose = 4096;
+/// A size of the queues is tried with so many messages first.
+constexpr std::size_t enough_to_refute = 4096;
 
 /// ApproximateTime. Each input has messages that wait in its queue; those that the search for the
 /// best set has passed come back when it ends.
@@ -27,6 +27,8 @@ class ApproximateTime {
     for (std::size_t message = 0; message < messages_.size(); ++message) add(message);
     return std::move(sets_);
   }
+  /// The most messages that a queue had to hold. All larger queues make the same sets.
+  [[nodiscard]] std::size_t longest() const { return longest_; }
 
  private:
   struct Input {
@@ -53,8 +55,8 @@ class ApproximateTime {
     return std::ranges::none_of(inputs_, [](const Input& one) { return one.waiting.empty(); });
   }
 
-  /// Of the first messages that wait: the earliest and the latest. Of an input where none waits, a
-  /// message may come that is as late as the pivot, or as the last one that was passed.
+  /// The earliest and the latest of the first messages that wait. Where none waits, the next one
+  /// can come as early as the pivot, or as the last one that was passed.
   [[nodiscard]] std::pair<Edge, Edge> span() const {
     Edge earliest{0, std::numeric_limits<std::int64_t>::max()};
     Edge latest{0, std::numeric_limits<std::int64_t>::min()};
@@ -111,7 +113,9 @@ class ApproximateTime {
     Input& input = inputs_[messages_[message].input];
     input.waiting.push_back(message);
     if (input.waiting.size() == 1) search(message);
-    if (input.waiting.size() + input.passed.size() <= queue_) return;
+    const std::size_t held = input.waiting.size() + input.passed.size();
+    longest_ = std::max(longest_, held);
+    if (held <= queue_) return;
     for (Input& one : inputs_) bring_back(one);
     input.waiting.pop_front();
     input.has_dropped = true;
@@ -165,6 +169,7 @@ class ApproximateTime {
   std::vector<Input> inputs_;
   std::optional<Candidate> search_;
   std::vector<StampedSet> sets_;
+  std::size_t longest_ = 0;
 };
 
 }  // namespace
@@ -199,19 +204,23 @@ std::optional<std::vector<StampedSet>> approximate_sets(std::span<const StampedM
                                                         std::size_t inputs,
                                                         std::span<const std::size_t> completions) {
   if (completions.size() < fewest_sets) return std::nullopt;
-  const auto explained = [&](std::size_t queue, std::size_t number) {
-    auto sets = approximate_time(messages.first(number), inputs, queue);
-    const auto end = std::ranges::lower_bound(completions, number);
-    const bool same = std::ranges::equal(sets, std::ranges::subrange(completions.begin(), end), {},
-                                         &StampedSet::completed_by);
-    return same ? std::optional(std::move(sets)) : std::nullopt;
+  const auto are_completed = [&](const std::vector<StampedSet>& sets, std::size_t by) {
+    const auto end = std::ranges::lower_bound(completions, by);
+    return std::ranges::equal(sets, std::ranges::subrange(completions.begin(), end), {},
+                              &StampedSet::completed_by);
   };
-  const std::size_t beginning = std::min(messages.size(), enough_to_choose);
+  const auto beginning = messages.first(std::min(messages.size(), enough_to_refute));
+  std::optional<std::vector<StampedSet>> found;
   for (std::size_t queue = largest_queue; queue > 0; --queue) {
-    if (!explained(queue, beginning)) continue;
-    if (auto sets = explained(queue, messages.size())) return sets;
+    if (!are_completed(approximate_time(beginning, inputs, queue), beginning.size())) continue;
+    ApproximateTime filter(messages, inputs, queue);
+    auto sets = filter.run();
+    if (!are_completed(sets, messages.size())) continue;
+    if (found && *found != sets) return std::nullopt;
+    found = std::move(sets);
+    queue = std::min(queue, filter.longest());  // all between make the same sets
   }
-  return std::nullopt;
+  return found;
 }
 
 }  // namespace takt::links

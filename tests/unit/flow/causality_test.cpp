@@ -524,8 +524,8 @@ class MessageFilter : public Merger {
     scenario.end(program, by.callback);
     for (int i = 0; i < sends; ++i) scenario.handle(after, on_c, 10 * at + 1 + i, 0);
   }
-  /// Of the messages of /c that are of one of /scan, in their order: its age, and whether that is
-  /// known.
+  /// The ages of the messages of /scan that the messages of /c are made of, in the order of these,
+  /// and whether each is known.
   std::vector<std::pair<double, bool>> ages() {
     std::map<std::int64_t, std::pair<double, bool>> found;
     const json document = follow(scenario, between("/scan", "/c"));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <random>
 
 namespace takt::links {
@@ -107,6 +108,27 @@ TEST(StampedSets, CompletionsTellTheSizeOfTheQueues) {
   for (const StampedSet& set : sets) completions.push_back(set.completed_by);
   EXPECT_THAT(approximate_sets(messages, 2, completions), Optional(sets));
   completions.erase(completions.begin() + 20);
+  EXPECT_EQ(approximate_sets(messages, 2, completions), std::nullopt);
+}
+
+/// A queue of two has lost the message at 8 when the one at 9 of the other input comes, which then
+/// goes with the one at 9. Larger ones make a set with the one at 8, by the same message.
+TEST(StampedSets, SizesOfQueuesThatDisagreeTellNothing) {
+  Messages messages;
+  for (std::int64_t round = 0; round < 10; ++round) {
+    for (const auto& [input, stamp] : Messages{{1, 8}, {1, 9}, {1, 12}, {0, 6}, {0, 9}, {0, 18}}) {
+      messages.push_back({input, 1000 * round + stamp});
+    }
+  }
+  const auto with = [&](std::size_t queue) { return approximate_time(messages, 2, queue); };
+  std::vector<std::size_t> completions;
+  for (const StampedSet& set : with(2)) completions.push_back(set.completed_by);
+  const auto same = [&](const std::vector<StampedSet>& sets) {
+    return std::ranges::equal(sets, completions, {}, &StampedSet::completed_by);
+  };
+  ASSERT_TRUE(same(with(3)));
+  EXPECT_EQ(with(2).front(), (StampedSet{4, {4, 1}}));
+  EXPECT_EQ(with(3).front(), (StampedSet{4, {4, 0}}));
   EXPECT_EQ(approximate_sets(messages, 2, completions), std::nullopt);
 }
 

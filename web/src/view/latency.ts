@@ -61,7 +61,7 @@ export class Latency {
       element('p', { class: 'path', title: path }, path),
       known.cause ? element('p', { class: 'cause' }, known.cause) : null,
     );
-    // Of a chain of a model, what its bound is made of is shown instead.
+    // A chain that nothing measured shows the terms of its bound instead.
     this.chart.hidden = known.count === 0 && !hasEvents(this.source.index);
     this.table.hidden = this.chart.hidden || known.latencies !== undefined;
     const question = ++this.asked.histogram;

@@ -48,7 +48,8 @@ struct StampedSet {
     std::span<const std::size_t> completions);
 
 /// The same for approximate_time(), if for some size of the queues the same messages complete its
-/// sets. O(messages · queue · inputs), and as much for some thousand messages with each size.
+/// sets. Nothing if sizes for which they do make different sets. O(messages · queue · inputs) for
+/// each of them, and as much with some thousand messages for every other size.
 [[nodiscard]] std::optional<std::vector<StampedSet>> approximate_sets(
     std::span<const StampedMessage> messages, std::size_t inputs,
     std::span<const std::size_t> completions);
