@@ -137,9 +137,8 @@ class ApproximateTime {
       }
       if (!search_ || !is_no_better(latest.time, earliest.time)) choose(earliest, latest);
       pass(earliest.input);
-      if (earliest.input == search_->pivot || is_no_better(latest.time, search_->pivot_time)) {
-        make(message);
-      } else if (!all_wait() && nothing_better_can_come()) {
+      if (earliest.input == search_->pivot || is_no_better(latest.time, search_->pivot_time) ||
+          (!all_wait() && nothing_better_can_come())) {
         make(message);
       }
     }
