@@ -13,6 +13,7 @@ NB_MODULE(takt_native, module) {
   takt::native::bind_goals(module);
   takt::native::bind_live(module);
   takt::native::bind_manager(module);
+  takt::native::bind_merging(module);
   takt::native::bind_model(module);
   takt::native::bind_semantics(module);
   takt::native::bind_trace(module);

@@ -40,6 +40,7 @@ void bind_flow(nanobind::module_& module);
 void bind_goals(nanobind::module_& module);
 void bind_live(nanobind::module_& module);
 void bind_manager(nanobind::module_& module);
+void bind_merging(nanobind::module_& module);
 void bind_model(nanobind::module_& module);
 void bind_semantics(nanobind::module_& module);
 void bind_trace(nanobind::module_& module);

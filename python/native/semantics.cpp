@@ -12,13 +12,12 @@
 #include "native.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/curves/activation_curve.hpp"
-#include "takt/execution/curves.hpp"
 #include "takt/linux/admission.hpp"
 #include "takt/model/json.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/order.hpp"
 
-/// What parts of a model mean, for verdicts on recordings and for merged models.
+/// What parts of a model mean, for verdicts on recordings.
 namespace takt::native {
 
 namespace {
@@ -27,14 +26,6 @@ using Nanoseconds = std::vector<std::int64_t>;
 
 std::vector<Duration> durations(const Nanoseconds& values) {
   return {values.begin(), values.end()};
-}
-
-Nanoseconds merge_costs(const Nanoseconds& a, const Nanoseconds& b) {
-  Nanoseconds merged;
-  for (const Duration cost : execution::merge_costs(durations(a), durations(b))) {
-    merged.push_back(cost.count());
-  }
-  return merged;
 }
 
 Nanoseconds shortest_spans(const Nanoseconds& values, std::int64_t separation, std::int64_t jitter,
@@ -81,9 +72,6 @@ void bind_semantics(nanobind::module_& module) {
     if (samples_messages(callback)) sampling.append(nanobind::str(name.data(), name.size()));
   }
   module.attr("SAMPLING_KINDS") = nanobind::tuple(sampling);
-  module.def("merge_costs", &merge_costs, "a"_a, "b"_a,
-             "The pointwise maximum of two cost curves, the shorter one continued by "
-             "sub-additivity.");
   module.def("shortest_spans", &shortest_spans, "values"_a, "separation"_a, "jitter"_a, "count"_a,
              "The shortest spans of 1 to `count` consecutive activations, by a valid list of such\n"
              "values, continued by super-additivity, or if that is empty by a separation > 0 and "

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import takt_native
 from robot import run_takt
-from takt import inputs, merging
+from takt import merging
 from takt.errors import UserError
+from takt.inputs import ModelText
+from takt.merging import convergence
 
 Json = dict[str, Any]
 
@@ -61,8 +65,12 @@ def model(times: list[int], callback: str = "/n:timer-10ms", **changes: Any) -> 
     }
 
 
+def merge(runs: Sequence[Json]) -> Json:
+    return merging.merge([ModelText(json.dumps(run), run["name"]) for run in runs], "m")
+
+
 def test_p13_means_are_weighted_by_instances() -> None:
-    merged = merging.merge([model([10, 20]), model([40])], "m")
+    merged = merge([model([10, 20]), model([40])])
     times = merged["provenance"]["observed"]["/n:timer-10ms"]
     assert (times["min"], times["max"], times["count"]) == (10, 40, 3)
     assert times["mean"] == pytest.approx(70 / 3)
@@ -74,7 +82,7 @@ def test_a_transport_is_that_of_all_runs(others: str | None) -> None:
     ways = ("shared_memory", others)
     ends = {"from": callback, "to": callback, "topic": "/t", "triggered_by": None}
     runs = [model([10], edges=[ends | {"transport": way}]) for way in ways]
-    (edge,) = merging.merge(runs, "m")["edges"]
+    (edge,) = merge(runs)["edges"]
     assert edge["transport"] == others
 
 
@@ -83,11 +91,10 @@ def test_p15_the_largest_time_never_decreases_with_further_runs() -> None:
     longest = [27_000 + round(2_700 * min(run, 22) / 22) for run in range(50)]
     runs = [model([1_000, time]) for time in longest]
     found = [
-        merging.merge(runs[: n + 1], "m")["callbacks"][0]["execution_time"]["curve"][0]
-        for n in range(1, 50)
+        merge(runs[: n + 1])["callbacks"][0]["execution_time"]["curve"][0] for n in range(1, 50)
     ]
     assert found == sorted(found)
-    report = merging.merge(runs, "m")["provenance"]["convergence"]["/n:timer-10ms"]
+    report = merge(runs)["provenance"]["convergence"]["/n:timer-10ms"]
     assert report["maxima"][-1] == 29_700
     assert report["runs_since_growth"] == 50 - 23
     assert report["next_exceeds"] == pytest.approx(1 / 51)
@@ -102,7 +109,7 @@ def gumbel(numbers: random.Random) -> float:
 def test_the_fit_finds_the_distribution() -> None:
     """The fit to 10 000 quantiles of a Gumbel distribution at 200 with scale 30, in closed form."""
     levels = [(i + 0.5) / 10_000 for i in range(10_000)]
-    location, scale = merging._gumbel([200 - 30 * math.log(-math.log(q)) for q in levels])
+    location, scale = convergence._gumbel([200 - 30 * math.log(-math.log(q)) for q in levels])
     assert location == pytest.approx(200, rel=1e-3)
     assert scale == pytest.approx(30, rel=1e-2)  # the quantiles have no tails
 
@@ -116,7 +123,7 @@ def test_exceedance_is_as_probable_as_it_is_said_to_be(runs: int) -> None:
     said, held, systems = 0.0, 0, 600
     for _ in range(systems):
         maxima = [round(1e6 + 1e5 * gumbel(numbers)) for _ in range(runs)]
-        found = merging.gumbel_exceedance(maxima)
+        found = convergence.gumbel_exceedance(maxima)
         assert found is not None
         truth = -math.expm1(-math.exp(-(max(maxima) - 1e6) / 1e5))
         said += found.probability / systems
@@ -129,8 +136,8 @@ def test_exceedance_is_as_probable_as_it_is_said_to_be(runs: int) -> None:
 
 
 def test_what_cannot_be_fitted_is_not() -> None:
-    assert merging.gumbel_exceedance([1, 2, 3, 4]) is None
-    constant = merging.gumbel_exceedance([7] * 9)
+    assert convergence.gumbel_exceedance([1, 2, 3, 4]) is None
+    constant = convergence.gumbel_exceedance([7] * 9)
     assert constant is not None
     assert constant.probability == pytest.approx(0.1)
     assert constant.interval == (0.0, 1.0)
@@ -141,9 +148,7 @@ def test_curves_cover_every_window_of_every_run() -> None:
     for _ in range(50):
         lengths = (generator.randint(1, 12), generator.randint(1, 12))
         runs = [[generator.randint(1, 100) for _ in range(length)] for length in lengths]
-        curve = merging.merge([model(run) for run in runs], "m")["callbacks"][0]["execution_time"][
-            "curve"
-        ]
+        curve = merge([model(run) for run in runs])["callbacks"][0]["execution_time"]["curve"]
         for run in runs:
             for n in range(1, len(run) + 1):
                 for i in range(len(run) - n + 1):
@@ -174,10 +179,10 @@ def test_what_one_run_shows_is_in_the_model() -> None:
     with_edge["callbacks"].append(receiver)
     later = json.loads(json.dumps(with_edge))
     later["edges"][0]["delay"] = 9
-    merged = merging.merge([model([10]), with_edge, later], "m")
+    merged = merge([model([10]), with_edge, later])
     assert [e["delay"] for e in merged["edges"]] == [9]
     assert [c["id"] for c in merged["callbacks"]] == ["/n:timer-10ms", "/m:/t"]
-    assert merged["chains"] == [chain]
+    assert [{**c, **chain} for c in merged["chains"]] == merged["chains"]
 
 
 def spans(activation: Json, gaps: int) -> list[int]:
@@ -211,43 +216,44 @@ def activations(draw: st.DrawFn) -> Json:
 
 @given(activations())
 def test_curves_are_continued_by_super_additivity(activation: Json) -> None:
-    assert merging._spans(activation, 40) == spans(activation, 40)
+    separation = activation.get("period") or activation.get("min_separation") or 1
+    values, jitter = activation.get("values", []), activation.get("jitter", 0)
+    found = takt_native.shortest_spans(values, separation, jitter, 41)
+    assert found == spans(activation, 40)
 
 
 @given(activations(), activations())
 def test_merged_activations_admit_what_either_run_admits(a: Json, b: Json) -> None:
-    merged = merging._merged_activation(a, b)
-    assert merged is not None
-    sides = zip(spans(merged, 40), spans(a, 40), spans(b, 40), strict=True)
+    (callback,) = merge(differing("callbacks", {"activation": a}, {"activation": b}))["callbacks"]
+    sides = zip(*(spans(one, 40) for one in (callback["activation"], a, b)), strict=True)
     assert all(span <= min(others) for span, *others in sides)
-    document = model([1])
-    document["callbacks"][0]["activation"] = merged
-    inputs.ModelText(json.dumps(document), "merged").parsed()  # or the model is invalid
 
 
 def test_a_burst_of_one_run_stays_in_the_merged_model() -> None:
     single = {"kind": "min_distance", "values": [0, 10_000_000]}
     burst = {"kind": "min_distance", "values": [0, 0, 0, 10_000_000]}
-    assert merging._merged_activation(single, burst) == burst
+    runs = differing("callbacks", {"activation": single}, {"activation": burst})
+    assert merge(runs)["callbacks"][0]["activation"] == burst
 
 
 def test_a_merged_edge_has_the_largest_message_and_one_link() -> None:
-    edge = {"from": "/n:timer-10ms", "to": "/m:/t", "topic": "/t", "delay": 5}
+    callback = "/n:timer-10ms"
+    edge = {"from": callback, "to": callback, "topic": "/t", "delay": 5}
     edge |= {"triggered_by": None, "message_size": 10}
     larger = {**edge, "message_size": 20}
-    merged = merging.merge([model([1], edges=[edge]), model([1], edges=[larger])], "m")
+    merged = merge([model([1], edges=[edge]), model([1], edges=[larger])])
     assert merged["edges"][0]["message_size"] == 20
     other = {**edge, "priority": 3}
-    with pytest.raises(UserError, match="the priority of the edge from /n:timer-10ms to /m:/t"):
-        merging.merge([model([1], edges=[edge]), model([1], edges=[other])], "m")
+    with pytest.raises(UserError, match=f"the priority of the edge from {callback} to {callback}"):
+        merge([model([1], edges=[edge]), model([1], edges=[other])])
 
 
 def test_chains_that_no_run_has_are_named() -> None:
     runs = [model([1]), model([1]), model([1])]
     runs[0]["provenance"]["chains_not_found"] = ["a", "b"]
     runs[1]["provenance"]["chains_not_found"] = ["b", "c"]
-    assert merging.merge(runs, "m")["provenance"]["chains_not_found"] == ["b"]
-    assert "chains_not_found" not in merging.merge(runs[2:] * 2, "m")["provenance"]
+    assert merge(runs)["provenance"]["chains_not_found"] == ["b"]
+    assert "chains_not_found" not in merge(runs[2:] * 2)["provenance"]
 
 
 def test_models_without_defaults_are_merged(tmp_path: Path) -> None:
@@ -301,11 +307,11 @@ def test_a_merged_supply_gives_no_more_than_either() -> None:
     fast = {"kind": "reservation", "budget": 1, "period": 5, "deadline": 4}
     weakest = {"kind": "reservation", "budget": 1, "period": 20, "deadline": 20}
     for one, other, expected in (
-        (dedicated, {"supply": small}, small),
-        ({"supply": small}, dedicated, small),
+        (dedicated, {"supply": small}, {**small, "deadline": 20}),
+        ({"supply": small}, dedicated, {**small, "deadline": 20}),
         ({"supply": small}, {"supply": fast}, weakest),
     ):
-        merged = merging.merge(differing("executors", one, other), "m")
+        merged = merge(differing("executors", one, other))
         assert merged["executors"][0]["supply"] == expected
 
 
@@ -314,16 +320,15 @@ def test_settings_that_nothing_stands_for_must_be_the_same() -> None:
         ("executors", "kind", "events", "fixed_priority"),
         ("callbacks", "priority", 9, 0),
         ("executors", "cpu", 0, None),
-        ("executors", "table", None, {"cycle": 10, "slots": []}),
     ):
         with pytest.raises(UserError, match=f"the {name} of"):
-            merging.merge(differing(part, {name: one}, {name: other}), "m")
+            merge(differing(part, {name: one}, {name: other}))
 
 
 def test_a_merged_model_is_merged_again_as_its_runs() -> None:
     runs = [model([longest], name=f"run{longest}") for longest in (5, 3, 8, 4)]
-    at_once = merging.merge(runs, "m")
-    in_two_steps = merging.merge([merging.merge(runs[:3], "some"), runs[3]], "m")
+    at_once = merge(runs)
+    in_two_steps = merge([merge(runs[:3]), runs[3]])
     assert in_two_steps["provenance"] == at_once["provenance"]
     assert [run["name"] for run in in_two_steps["provenance"]["runs"]] == [
         "run5",
@@ -334,7 +339,7 @@ def test_a_merged_model_is_merged_again_as_its_runs() -> None:
 
 
 def test_runs_of_different_systems_are_warned_of() -> None:
-    merged = merging.merge([model([1]), model([1], callback="/other:timer-10ms")], "m")
+    merged = merge([model([1]), model([1], callback="/other:timer-10ms")])
     assert merged["provenance"]["warnings"] == [
         "no callback is in two of the runs: are they of one system?"
     ]
@@ -347,7 +352,7 @@ def test_another_order_of_registration_is_warned_of() -> None:
         return model([1], callbacks=callbacks)
 
     def merged_order(*runs: Json) -> str:
-        merged = merging.merge(runs, "m")
+        merged = merge(runs)
         assert merged["provenance"]["warnings"] == []
         callbacks = sorted(merged["callbacks"], key=lambda callback: callback["registration"])
         return "".join(callback["id"] for callback in callbacks)
@@ -357,10 +362,10 @@ def test_another_order_of_registration_is_warned_of() -> None:
     assert merged_order(run("a", "c"), run("a", "b", "c")) == "abc"
     assert merged_order(run("c", "d"), run("a", "c"), run("b", "a")) == "bacd"
     runs = [run("a"), run("a", "b", "c"), run("a", "c", "b")]
-    merged = merging.merge(runs, "m")
+    merged = merge(runs)
     assert len(merged["provenance"]["warnings"]) == 1
     assert merged["executors"][0]["order"] == "any_in_category"
-    (warning,) = merging.merge([run("a", "b"), run("b", "a")], "m")["provenance"]["warnings"]
+    (warning,) = merge([run("a", "b"), run("b", "a")])["provenance"]["warnings"]
     assert warning.startswith("executor e: its callbacks were registered in another order")
 
 
@@ -381,7 +386,7 @@ def test_a_merged_executor_keeps_what_holds_of_the_orders_of_both(
     for run, order in zip(runs, (one, other), strict=True):
         run["executors"][0]["order"] = order
     for either in (runs, runs[::-1]):
-        assert merging.merge(either, "m")["executors"][0]["order"] == both
+        assert merge(either)["executors"][0]["order"] == both
 
 
 def test_a_merged_callback_suspends_itself_as_long_and_as_often_as_in_any_run() -> None:
@@ -389,9 +394,9 @@ def test_a_merged_callback_suspends_itself_as_long_and_as_often_as_in_any_run() 
     runs[1]["callbacks"][0]["suspension"] = {"curve": [40, 50], "times": 1}
     runs[2]["callbacks"][0]["suspension"] = {"curve": [30, 60], "times": 3}
     for order in (runs, runs[::-1]):
-        (callback,) = merging.merge(order, "m")["callbacks"]
+        (callback,) = merge(order)["callbacks"]
         assert callback["suspension"] == {"curve": [40, 60], "times": 3}
-    assert merging.merge([model([1]), model([1])], "m")["callbacks"][0]["suspension"] is None
+    assert merge([model([1]), model([1])])["callbacks"][0]["suspension"] is None
 
 
 def on_executors(*executors: dict[str, list[str]], **changes: Any) -> list[Json]:
@@ -421,7 +426,7 @@ def test_executors_are_known_by_their_callbacks() -> None:
         {"container": ["c"], "container#2": ["b"], "container#3": ["d"]},
     )
     runs[1]["provenance"]["unnamed_work"] = [{"executor": "container#2"}]
-    merged = merging.merge(runs, "m")
+    merged = merge(runs)
     owners = {callback["id"]: callback["executor"] for callback in merged["callbacks"]}
     assert owners == {"a": "container", "b": "container", "c": "container#2", "d": "container#3"}
     overhead = {executor["id"]: executor["overhead"] for executor in merged["executors"]}
@@ -433,7 +438,7 @@ def test_runs_of_other_compositions_are_refused() -> None:
     together, apart = {"e": ["a", "b"]}, {"e": ["a"], "f": ["b"]}
     for runs in (on_executors(together, apart), on_executors(apart, together)):
         with pytest.raises(UserError, match='callbacks "a" and "b" is the same in some runs'):
-            merging.merge(runs, "m")
+            merge(runs)
 
 
 @given(
@@ -452,7 +457,7 @@ def test_callbacks_that_a_run_keeps_apart_are_apart(groups: list[dict[str, str |
         for callback in document["callbacks"]:
             callback["callback_group"] = run[callback["id"]]
         runs.append(document)
-    merged = {c["id"]: c["callback_group"] for c in merging.merge(runs, "m")["callbacks"]}
+    merged = {c["id"]: c["callback_group"] for c in merge(runs)["callbacks"]}
     for run in groups:
         for one, other in itertools.combinations(run, 2):
             excluded = merged[one] == merged[other] != "reentrant"
@@ -472,22 +477,23 @@ def test_a_provenance_that_somebody_broke_is_one_line() -> None:
         broken = model([1])
         broken["provenance"][field] = value
         with pytest.raises(UserError, match=f'--merge: "run": {where}: '):
-            merging.merge([model([1]), broken], "m")
+            merge([model([1]), broken])
 
 
 def test_fields_of_others_stay_in_the_merged_model() -> None:
-    assert merging.merge([model([1]), model([1], team="perception")], "m")["team"] == "perception"
+    assert merge([model([1]), model([1], team="perception")])["team"] == "perception"
 
 
 def test_larger_queues_and_costs_stay_in_the_merged_model() -> None:
     queues = differing("callbacks", {"queue_depth": 3}, {"queue_depth": 10})
-    assert merging.merge(queues, "m")["callbacks"][0]["queue_depth"] == 10
-    costs = differing("executors", {"release_overhead": 0}, {"release_overhead": 7})
-    assert merging.merge(costs, "m")["executors"][0]["release_overhead"] == 7
+    assert merge(queues)["callbacks"][0]["queue_depth"] == 10
+    events = {"kind": "events"}
+    costs = differing("executors", events, {**events, "release_overhead": 7})
+    assert merge(costs)["executors"][0]["release_overhead"] == 7
 
 
 def test_a_merged_chain_has_the_strictest_goal() -> None:
     path = {"id": "c", "callbacks": ["/n:timer-10ms"]}
     chains = [path, {**path, "goal": 9, "rank": 4}, {**path, "goal": 5, "rank": 6}]
-    merged = merging.merge([model([1], chains=[chain]) for chain in chains], "m")
+    merged = merge([model([1], chains=[chain]) for chain in chains])
     assert [(c["goal"], c["rank"]) for c in merged["chains"]] == [(5, 4)]

@@ -18,25 +18,6 @@ Json = dict[str, Any]
 KINDS = ["single_threaded", "multi_threaded", "fixed_priority"]
 FEATURES = {name: chance for name, _, _, chance in takt_design.model_features()}
 
-costs = st.lists(st.integers(0, 100), max_size=8).map(
-    lambda runs: [
-        max(sum(runs[i : i + n]) for i in range(len(runs) - n + 1)) for n in range(1, len(runs) + 1)
-    ]
-)
-
-
-def continued(curve: list[int], size: int) -> list[int]:
-    while 0 < len(curve) < size:
-        curve = [*curve, min(a + b for a, b in zip(curve, reversed(curve), strict=True))]
-    return curve
-
-
-@given(costs, costs)
-def test_merged_costs_are_the_larger_of_both_curves(a: list[int], b: list[int]) -> None:
-    size = max(len(a), len(b))
-    both = (continued(a, size) or [0] * size, continued(b, size) or [0] * size)
-    assert takt_native.merge_costs(a, b) == [max(pair) for pair in zip(*both, strict=True)]
-
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(50, 100)), max_size=6), st.integers(1, 4))
 def test_reservations_are_served_where_the_gfb_test_says_so(

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "takt/curves/saturating.hpp"
 
@@ -62,6 +63,24 @@ std::optional<SplitViolation> find_sub_additivity_violation(std::span<const Dura
     }
   }
   return std::nullopt;
+}
+
+std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration> b) {
+  if (a.empty() || b.empty()) return a.empty() ? std::move(b) : std::move(a);
+  const auto extend = [](std::vector<Duration>& curve, std::size_t size) {
+    while (curve.size() < size) {
+      Duration least = Duration::max();
+      for (std::size_t m = 0; m < curve.size(); ++m) {
+        least = std::min(least, curve[m] + curve[curve.size() - 1 - m]);
+      }
+      curve.push_back(bounded(least));
+    }
+  };
+  const std::size_t size = std::max(a.size(), b.size());
+  extend(a, size);
+  extend(b, size);
+  for (std::size_t n = 0; n < size; ++n) a[n] = std::max(a[n], b[n]);
+  return a;
 }
 
 std::vector<Duration> scaled(std::span<const Duration> curve, int percent) {

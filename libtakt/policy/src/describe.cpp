@@ -26,7 +26,7 @@ constexpr auto describe_kind = std::to_array<DescribeKind*>({
 /// names of nodes.
 std::optional<std::string> group_of(const model::Callback& callback) {
   if (!callback.callback_group) return "node " + callback.node;
-  if (*callback.callback_group == "reentrant") return std::nullopt;
+  if (*callback.callback_group == model::reentrant_group) return std::nullopt;
   return "group " + *callback.callback_group;
 }
 

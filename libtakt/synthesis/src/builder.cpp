@@ -13,6 +13,7 @@
 #include "sampling.hpp"
 #include "takt/base/grow.hpp"
 #include "takt/curves/activation_curve.hpp"
+#include "takt/curves/execution_time_curve.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/execution/names.hpp"
 #include "takt/links/infer.hpp"
@@ -54,7 +55,7 @@ std::optional<model::Suspension> suspension_of(
   for (const CallbackObservation* member : members) {
     if (member->suspended.empty()) continue;
     suspension.curve =
-        execution::merge_costs(std::move(suspension.curve), member->suspended.values());
+        curves::merge_costs(std::move(suspension.curve), member->suspended.values());
     suspension.times = std::max(suspension.times, member->most_suspensions);
   }
   if (suspension.times == 0) return std::nullopt;
@@ -98,8 +99,8 @@ Merged merged(const std::vector<const execution::CostCurve*>& curves) {
   const auto largest =
       std::ranges::max_element(curves, {}, [](const auto* curve) { return curve->largest(); });
   for (const execution::CostCurve* curve : curves) {
-    result.values = execution::merge_costs(std::move(result.values), curve->values());
-    result.without = execution::merge_costs(
+    result.values = curves::merge_costs(std::move(result.values), curve->values());
+    result.without = curves::merge_costs(
         std::move(result.without),
         curve == *largest ? curve->values_without_largest() : curve->values());
   }
@@ -530,12 +531,12 @@ void Builder::add_callback(Observed index, const std::string& id) {
       callback.id +=
           (callback.id.ends_with(':') ? "" : "+") + objects_[*objects_.topic_of(objects_[member])];
       const CallbackObservation& of_member = *observations_.callback(member);
-      cost = execution::merge_costs(std::move(cost), of_member.cost());
+      cost = curves::merge_costs(std::move(cost), of_member.cost());
       costs.push_back(&of_member.execution_time);
       members.push_back(&of_member);
     }
     const Merged runs = merged(costs);
-    const auto without = execution::merge_costs(joins_[join->second].without_largest, runs.without);
+    const auto without = curves::merge_costs(joins_[join->second].without_largest, runs.without);
     note_outlier({"execution_time", callback.id, {}, cost.front(), runs.time, without});
     callback.execution_time = std::move(cost);
   } else {

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "takt/curves/execution_time_curve.hpp"
 #include "takt/curves/saturating.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/topics.hpp"
@@ -23,9 +24,9 @@ using Members = NodeInputs::Members;
 void add_costs(const NodeInputs& inputs, const Members& members, ObservedJoin& join) {
   for (const TopicIndex topic : inputs.outputs_of(members)) {
     const execution::CostCurve& cost = inputs.cost(join.kind, topic);
-    join.execution_time = execution::merge_costs(std::move(join.execution_time), cost.values());
+    join.execution_time = curves::merge_costs(std::move(join.execution_time), cost.values());
     join.without_largest =
-        execution::merge_costs(std::move(join.without_largest), cost.values_without_largest());
+        curves::merge_costs(std::move(join.without_largest), cost.values_without_largest());
   }
 }
 

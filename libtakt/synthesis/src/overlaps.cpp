@@ -34,7 +34,7 @@ std::vector<std::optional<std::string>> Overlaps::groups(
     };
     if (found != overlaps_.end() && found->second.contains(callback)) {
       group_of.push_back(callbacks.size());  // no group
-      names.emplace_back("reentrant");
+      names.emplace_back(model::reentrant_group);
       continue;
     }
     std::set<std::size_t> taken;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated, Any
 
-from takt import console, documents, files, inputs, pipeline
+from takt import console, files, inputs, pipeline
 from takt.arguments import Argument, Option
 from takt.errors import UserError
 from takt.formatting import count
@@ -178,12 +178,11 @@ def _merged(runs: list[str], options: dict[str, Any]) -> dict[str, Any]:
 
     models = []
     for run in runs:
-        given = inputs.sort([run])
-        if given.model is not None:
-            models.append(json_format.loads(documents.to_json(given.model.parsed())))
-        else:
-            models.append(pipeline.synthesize([run], {**options, "name": inputs.title([run])}))
-    merging.check(models)
+        model = inputs.sort([run]).model
+        if model is None:
+            found = pipeline.synthesize([run], {**options, "name": inputs.title([run])})
+            model = inputs.ModelText(json_format.dumps(found), run)
+        models.append(model)
     merged = merging.merge(models, options["name"])
     console.say(f"takt: {merging.summary(merged)}")
     return merged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from takt.documents import Model
 from takt.errors import UserError
 from takt.typed import EMPTY, Document, FieldError
 
@@ -21,7 +22,13 @@ class Growth(Document):
     longest: tuple[int, ...]
 
 
+class UnnamedWork(Document):
+    executor: str
+
+
 class Provenance(Document):
+    tool: str | None = None
+    recorded: Any = None
     inputs: tuple[Json, ...] = ()
     hosts: tuple[str, ...] = ()
     cores: int = 0
@@ -35,18 +42,18 @@ class Provenance(Document):
     warnings: tuple[str, ...] = ()
     observed: dict[str, Observed] = EMPTY
     threads: tuple[Json, ...] = ()
-    unnamed_work: tuple[Json, ...] = ()
+    unnamed_work: tuple[UnnamedWork, ...] = ()
     filters: tuple[Json, ...] = ()
     runs: tuple[Json, ...] = ()
     convergence: dict[str, Growth] = EMPTY
 
 
-def check(model: Json) -> None:
-    """UserError if it has a provenance that no Takt writes."""
+def of(model: Model) -> Provenance:
+    """UserError if it is one that no Takt writes."""
     try:
-        Provenance.read(model["provenance"])
+        return Provenance.read(model.provenance)
     except FieldError as error:
         raise UserError(
-            f'--merge: "{model["name"]}": {error.inside(".provenance")}; remove it, or make the '
+            f'--merge: "{model.name}": {error.inside(".provenance")}; remove it, or make the '
             "model anew"
         ) from None

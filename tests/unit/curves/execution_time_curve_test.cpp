@@ -109,5 +109,13 @@ TEST(ExecutionTimeCurve, FindsTheSplitThatIsNotSubAdditive) {
   EXPECT_EQ(violation->n, 2U);
 }
 
+TEST(MergeCosts, ContinuesTheShorterCurve) {
+  EXPECT_EQ(merge_costs(durations({10, 12}), durations({4, 8, 12, 30})),
+            durations({10, 12, 22, 30}));
+  EXPECT_EQ(merge_costs({}, durations({4, 8})), durations({4, 8}));
+  EXPECT_EQ(merge_costs({takt::longest_time}, durations({1, 2, 3, 4})),
+            std::vector(4, takt::longest_time));
+}
+
 }  // namespace
 }  // namespace takt::curves

@@ -36,7 +36,6 @@ TEST(CostCurve, OfTimesThatDoNotFitHoldsTheLongestTime) {
     curve.add(Duration::max());
   }
   EXPECT_EQ(curve.values(), std::vector(5, longest_time));
-  EXPECT_EQ(merge_costs({longest_time}, durations({1, 2, 3, 4})), std::vector(4, longest_time));
 }
 
 TEST(CostCurve, EqualsBruteForceAndIsSubAdditive) {
@@ -89,12 +88,6 @@ TEST(CostCurve, WithoutItsLargestEqualsBruteForce) {
     }
     ASSERT_EQ(curve.values_without_largest(), expected) << i;
   }
-}
-
-TEST(MergeCosts, ContinuesTheShorterCurve) {
-  EXPECT_EQ(merge_costs(durations({10, 12}), durations({4, 8, 12, 30})),
-            durations({10, 12, 22, 30}));
-  EXPECT_EQ(merge_costs({}, durations({4, 8})), durations({4, 8}));
 }
 
 TEST(DistanceCurve, HoldsTheShortestSpanOfEachNumber) {

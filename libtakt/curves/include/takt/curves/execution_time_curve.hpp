@@ -65,6 +65,10 @@ struct SplitViolation {
 [[nodiscard]] std::optional<SplitViolation> find_sub_additivity_violation(
     std::span<const Duration> values);
 
+/// The pointwise maximum of two cost curves ET(1), ET(2), …, the shorter one continued by
+/// sub-additivity (ros-llama S-4.4.5, Def. 9). An empty one costs nothing. O(N²).
+[[nodiscard]] std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration> b);
+
 /// The cost curve ET(1), ET(2), … scaled to `percent` of itself, each value at most longest_time.
 /// Values are rounded up: rounding down could make the curve super-additive by 1 ns.
 [[nodiscard]] std::vector<Duration> scaled(std::span<const Duration> curve, int percent);

@@ -41,10 +41,6 @@ class CostCurve {
   std::size_t since_ = 0;
 };
 
-/// The pointwise maximum of two cost curves, the shorter one continued by sub-additivity
-/// (ros-llama S-4.4.5, Def. 9).
-[[nodiscard]] std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration> b);
-
 /// The shortest span that holds n consecutive activations, n up to curve_length (ros-llama S-4.4.6,
 /// Algorithm 2). Monotone and super-additive by construction.
 class DistanceCurve {

@@ -129,6 +129,9 @@ struct Executor {
   bool operator==(const Executor&) const = default;
 };
 
+/// The callback group whose members exclude nothing, not even themselves.
+inline constexpr std::string_view reentrant_group = "reentrant";
+
 enum class CallbackKind { timer, subscription, service, client, waitable, event_source };
 
 /// At most ceil((Δ + jitter) / period) activations in any window of length Δ.
@@ -192,8 +195,8 @@ struct Callback {
   std::optional<Duration> deadline;
   /// The most messages that may wait (QoS keep-last depth). None: unbounded.
   std::optional<std::int64_t> queue_depth;
-  /// On executors with several threads: callbacks of one group exclude each other; "reentrant"
-  /// ones exclude nothing. None: the group of the node.
+  /// On executors with several threads: callbacks of one group exclude each other, but for those of
+  /// the reentrant_group. None: the group of the node.
   std::optional<std::string> callback_group;
   UnknownFields unknown;
   bool operator==(const Callback&) const = default;
