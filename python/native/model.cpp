@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 
 #include "native.hpp"
 #include "takt/model/json.hpp"
+#include "takt/model/labels.hpp"
 #include "takt/model/names.hpp"
 #include "takt/model/parse_document.hpp"
 #include "takt/yaml/read_yaml.hpp"
@@ -47,6 +49,8 @@ std::optional<std::string> yaml_format(const std::string& text) {
 
 void bind_model(nanobind::module_& module) {
   using namespace nanobind::literals;
+  module.def("executor_label", &model::executor_label, "executor"_a, "name"_a, "nodes"_a,
+             "What people call an executor (takt/model/labels.hpp).");
   module.def("document_format", &document_format, "text"_a, "source"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "The format that a JSON document says it has, e.g. \"takt/bounds\"; None if it says "

@@ -227,5 +227,5 @@ def _executors(executors: list[Json]) -> Table:
             words = f"{duration(reservation['budget'])} in every {duration(reservation['period'])}"
             if reservation["core"] is not None:
                 words += f" on core {reservation['core']}"
-        table.add_row(tables.cell(executor["id"]), f"{100 * executor['busy']:.1f} %", words)
+        table.add_row(tables.cell(executor["name"]), f"{100 * executor['busy']:.1f} %", words)
     return table

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+import takt_native
 from takt.documents import Callback, Model
-from takt.formatting import count, printable
+from takt.formatting import printable
 
 
 def label(callback: Callback) -> str:
@@ -26,20 +27,15 @@ def labels(callbacks: Iterable[Callback]) -> dict[str, str]:
 
 
 def executor_labels(model: Model) -> dict[str, str]:
-    """What people call each executor, by id: the name that somebody gave it, else its nodes, with
-    the id that messages use.
-    """
+    """What people call each executor, by id (takt/model/labels.hpp). Printable."""
     # By executor, in their order; a dict finds a node at once.
     nodes: dict[str, dict[str, None]] = {executor.id: {} for executor in model.executors}
     for callback in model.callbacks:
         if callback.node and callback.executor in nodes:
             nodes[callback.executor][callback.node] = None
-    names = {}
-    for executor in model.executors:
-        own = list(nodes[executor.id])
-        if (executor.name and executor.name != executor.id) or not own:
-            names[executor.id] = printable(executor.name or executor.id)
-            continue
-        others = f" and {count(len(own) - 1, 'more node')}" if len(own) > 1 else ""
-        names[executor.id] = printable(f"{own[0]}{others} [{executor.id}]")
-    return names
+    return {
+        executor.id: printable(
+            takt_native.executor_label(executor.id, executor.name or "", list(nodes[executor.id]))
+        )
+        for executor in model.executors
+    }

@@ -135,8 +135,9 @@ def _executors(executors: list[Json]) -> Table:
     table.add_column("Process", right=True)
     busiest = sorted(executors, key=lambda executor: -executor["busy"])[:BUSIEST]
     for executor in busiest:
-        name = executor["name"] or executor["id"]
         table.add_row(
-            tables.cell(name), f"{100 * executor['busy']:.1f} %", str(executor["process"])
+            tables.cell(executor["name"]),
+            f"{100 * executor['busy']:.1f} %",
+            str(executor["process"]),
         )
     return table

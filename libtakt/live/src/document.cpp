@@ -6,6 +6,7 @@
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/live/monitor.hpp"
+#include "takt/model/labels.hpp"
 #include "takt/model/names.hpp"
 
 namespace takt::live {
@@ -70,9 +71,10 @@ std::string Monitor::to_json() const {
           chain_entry(model_->chains[c], bounds_.chains[c], chains()[c], window));
     }
     const auto running = threads();
+    const std::vector<std::string> labels = model::executor_labels(*model_);
     for (std::size_t e = 0; e < model_->executors.size(); ++e) {
       document["executors"].push_back({{"id", model_->executors[e].id},
-                                       {"name", model_->executors[e].name},
+                                       {"name", labels[e]},
                                        {"process", running[e].process},
                                        {"threads", running[e].threads},
                                        {"busy", running[e].busy}});

@@ -27,6 +27,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using namespace std::chrono_literals;
 
+/// For so many decisions budgets are as small as the goals allow after the kernel refused some.
+constexpr int crowded_lasts = 10;
 /// Between two looks at the rings; a ring holds what a busy program does in many times that.
 constexpr auto look_interval = 100ms;
 /// Something new is given time to settle, and no two decisions are closer than this.
@@ -240,7 +242,7 @@ void Daemon::decide() {
         cores_.pinnable.emplace();  // there may be a plan that needs no cores
         situation.cores = cores_;
       } else if (!situation.crowded) {
-        crowded_ = Doubts::refusal_lasts;  // budgets as small as possible may fit
+        crowded_ = crowded_lasts;  // budgets as small as possible may fit
         situation.crowded = true;
       } else {
         doubts_.refused(refused);

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <utility>
 
@@ -72,30 +71,26 @@ Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pin
   return cores;
 }
 
-void Doubts::remember(Doubt doubt, int lasts) {
-  // The last reason counts, but what lasts longer stays.
-  std::erase_if(remembered_, [&](const Remembered& known) {
-    return known.doubt.executor == doubt.executor && known.lasts <= lasts;
-  });
-  remembered_.push_back({std::move(doubt), lasts, lasts});
-}
-
 std::vector<Doubt> Doubts::next(const std::vector<model::Executor>& executors,
                                 const std::vector<live::Monitor::Unseen>& unseen) {
-  std::erase_if(remembered_, [](Remembered& known) { return --known.left < 0; });
+  std::erase_if(losses_, [](Remembered& known) { return --known.left < 0; });
+  std::erase_if(refusals_, [](Remembered& known) { return --known.left < -known.lasts; });
+  const auto lost = [&](std::string executor, std::string reason) {
+    std::erase_if(losses_,
+                  [&](const Remembered& known) { return known.doubt.executor == executor; });
+    losses_.push_back({{std::move(executor), std::move(reason)}, loss_lasts, loss_lasts});
+  };
   std::map<std::int64_t, live::Monitor::Unseen> present_ones;
   for (std::size_t e = 0; e < unseen.size(); ++e) {
     const live::Monitor::Unseen& now = unseen[e];
     const live::Monitor::Unseen before = unseen_[now.process];
     present_ones[now.process] = now;
     if (now.lost_events > before.lost_events) {
-      remember({executors[e].id,
-                fmt::format("{} events of its program were lost, so costs may be higher than seen",
-                            now.lost_events - before.lost_events)},
-               loss_lasts);
+      lost(executors[e].id,
+           fmt::format("{} events of its program were lost, so costs may be higher than seen",
+                       now.lost_events - before.lost_events));
     } else if (now.unknown_runs > before.unknown_runs) {
-      remember({executors[e].id, "its program ran callbacks whose creation was not seen"},
-               loss_lasts);
+      lost(executors[e].id, "its program ran callbacks whose creation was not seen");
     }
   }
   unseen_ = std::move(present_ones);
@@ -103,14 +98,28 @@ std::vector<Doubt> Doubts::next(const std::vector<model::Executor>& executors,
 }
 
 void Doubts::refused(const std::vector<Doubt>& refusals) {
-  for (const Doubt& refusal : refusals) remember(refusal, refusal_lasts);
+  for (const Doubt& doubt : refusals) {
+    const auto known = std::ranges::find(refusals_, doubt.executor, [](const Remembered& refusal) {
+      return refusal.doubt.executor;
+    });
+    if (known == refusals_.end()) {
+      refusals_.push_back({doubt, 1, 1});
+    } else {
+      const int lasts = std::min(2 * known->lasts, longest_refusal);
+      *known = {doubt, lasts, lasts};
+    }
+  }
 }
 
-void Doubts::always(const Doubt& doubt) { remember(doubt, std::numeric_limits<int>::max()); }
+void Doubts::always(const Doubt& doubt) { always_.push_back(doubt); }
 
 std::vector<Doubt> Doubts::present() const {
-  std::vector<Doubt> doubts;
-  for (const Remembered& known : remembered_) doubts.push_back(known.doubt);
+  std::vector<Doubt> doubts = always_;
+  for (const auto* list : {&losses_, &refusals_}) {
+    for (const Remembered& known : *list) {
+      if (known.left >= 0) doubts.push_back(known.doubt);
+    }
+  }
   return doubts;
 }
 

@@ -28,9 +28,11 @@ namespace takt::manager {
 /// and no others: any user may run one beside the robot.
 class Doubts {
  public:
-  /// How many decisions a loss and a refusal of the kernel are remembered.
+  /// How many decisions a loss is remembered.
   static constexpr int loss_lasts = 3;
-  static constexpr int refusal_lasts = 10;
+  /// The kernel is asked again after a decision, after twice as many each time that it refuses
+  /// again soon, after so many at most.
+  static constexpr int longest_refusal = 10;
 
   /// The doubts about the executors of a model, of whose programs `unseen` says what is not known
   /// (live::Monitor::unseen()), and what was refused lately. Counts as a decision.
@@ -48,9 +50,11 @@ class Doubts {
     int lasts = 0;
     int left = 0;
   };
-  void remember(Doubt doubt, int lasts);
 
-  std::vector<Remembered> remembered_;
+  std::vector<Remembered> losses_;
+  /// Each is kept for as many decisions again, during which another refusal comes soon.
+  std::vector<Remembered> refusals_;
+  std::vector<Doubt> always_;
   /// By the number of the process, as of the last decision.
   std::map<std::int64_t, live::Monitor::Unseen> unseen_;
 };

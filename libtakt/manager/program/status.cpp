@@ -7,6 +7,7 @@
 
 #include "takt/base/json_or_null.hpp"
 #include "takt/manager/json.hpp"
+#include "takt/model/labels.hpp"
 
 namespace takt::manager {
 
@@ -66,6 +67,7 @@ Json chains(const Status& status, const Promises& promises, const live::Monitor&
 Json executors(const Status& status, const live::Monitor& monitor) {
   Json list = Json::array();
   const auto threads = monitor.threads();
+  const std::vector<std::string> labels = model::executor_labels(monitor.model());
   for (std::size_t e = 0; e < threads.size(); ++e) {
     const std::string& id = monitor.model().executors[e].id;
     const auto& reservations = status.decision.reservations;
@@ -77,6 +79,7 @@ Json executors(const Status& status, const live::Monitor& monitor) {
                      {"core", or_null(found->core)}};
     }
     list.push_back({{"id", id},
+                    {"name", labels[e]},
                     {"process", threads[e].process},
                     {"threads", threads[e].threads},
                     {"reservation", std::move(reservation)},

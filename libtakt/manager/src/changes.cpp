@@ -39,7 +39,12 @@ std::string describe(const std::string& chain, const EstimatorDecision& estimato
 
 }  // namespace
 
-std::vector<std::string> changes(const Decision& before, const Decision& after) {
+std::vector<std::string> changes(const Decision& before, const Decision& after,
+                                 const Labels& labels) {
+  const auto called = [&](const std::string& executor) {
+    const auto label = labels.find(executor);
+    return label == labels.end() ? executor : label->second;
+  };
   std::vector<std::string> lines;
   for (const ChainDecision& chain : after.chains) {
     const auto former = std::ranges::find(before.chains, chain.id, &ChainDecision::id);
@@ -58,16 +63,16 @@ std::vector<std::string> changes(const Decision& before, const Decision& after) 
     const auto former =
         std::ranges::find(before.reservations, r.executor, &ReservationDecision::executor);
     if (former == before.reservations.end()) {
-      lines.push_back(fmt::format("executor {}: {}", r.executor, describe(r)));
+      lines.push_back(fmt::format("executor {}: {}", called(r.executor), describe(r)));
     } else if (*former != r) {
-      lines.push_back(
-          fmt::format("executor {}: {} instead of {}", r.executor, describe(r), describe(*former)));
+      lines.push_back(fmt::format("executor {}: {} instead of {}", called(r.executor), describe(r),
+                                  describe(*former)));
     }
   }
   for (const ReservationDecision& r : before.reservations) {
     if (std::ranges::find(after.reservations, r.executor, &ReservationDecision::executor) ==
         after.reservations.end()) {
-      lines.push_back(fmt::format("executor {}: best effort", r.executor));
+      lines.push_back(fmt::format("executor {}: best effort", called(r.executor)));
     }
   }
   return lines;

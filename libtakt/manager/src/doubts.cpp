@@ -23,13 +23,14 @@ const Doubt* doubt_about(const Situation& situation, const model::Chain& chain) 
 
 }  // namespace
 
-std::vector<ChainDecision> set_doubtful_aside(const Situation& situation, model::Model& model) {
+std::vector<ChainDecision> set_doubtful_aside(const Situation& situation, const Labels& labels,
+                                              model::Model& model) {
   std::vector<ChainDecision> unmanaged;
   for (model::Chain& chain : model.chains) {
     if (!chain.goal) continue;
     const Doubt* doubt = doubt_about(situation, chain);
     if (doubt == nullptr) continue;
-    const std::string subject = doubt->executor.empty() ? "" : doubt->executor + ": ";
+    const std::string subject = doubt->executor.empty() ? "" : labels.at(doubt->executor) + ": ";
     unmanaged.push_back({.id = chain.id,
                          .reason = subject + doubt->reason,
                          .goal = chain.goal,

@@ -17,6 +17,7 @@
 #include "takt/budget/influence.hpp"
 #include "takt/budget/needs.hpp"
 #include "takt/budget/spread.hpp"
+#include "takt/model/labels.hpp"
 #include "words.hpp"
 
 namespace takt::manager {
@@ -102,6 +103,15 @@ model::Model with_reservations(model::Model given,
     for (Duration& time : callback.suspension->curve) time += (time * margin + Duration{99}) / 100;
   }
   return model;
+}
+
+/// Whether every thread gets its reservation: on all cores together, or each on its own core.
+bool fit(const model::Model& model, const std::vector<ReservationDecision>& reservations,
+         const budget::Cores& cores) {
+  const auto mapping = budget::map_to_cores(loads_of(model, reservations), cores);
+  const bool are_bound =
+      std::ranges::all_of(reservations, [](const auto& r) { return r.core.has_value(); });
+  return mapping && (mapping->kind == budget::Mapping::Kind::global || are_bound);
 }
 
 /// Says why the first degraded chain has no guarantee.
@@ -278,11 +288,29 @@ std::vector<ReservationDecision> Manager::not_yet_smaller(
       each.budget = std::max(each.budget, former->budget);
     }
   }
-  const auto mapping = budget::map_to_cores(loads_of(model, larger), situation.cores);
-  const bool are_bound =
-      std::ranges::all_of(larger, [](const auto& r) { return r.core.has_value(); });
-  const bool fit = mapping && (mapping->kind == budget::Mapping::Kind::global || are_bound);
-  return fit ? larger : wanted;
+  return fit(model, larger, situation.cores) ? larger : wanted;
+}
+
+void Manager::keep_for_degraded(const model::Model& model, const Situation& situation,
+                                std::vector<ReservationDecision>& grounds) {
+  if (situation.crowded) return;
+  for (std::size_t i = level_.guaranteed; i < plan_.chains.size(); ++i) {
+    const std::size_t chain = plan_.chains[i].chain;
+    std::vector<ReservationDecision> more = grounds;
+    bool has_all = true;
+    for (const model::ExecutorIndex executor : budget::influencing(model, model.chains[chain])) {
+      const std::string& id = model[executor].id;
+      if (reservation_of(more, id)) continue;
+      const auto former = reservation_of(last_.grounds, id);
+      has_all = has_all && former;
+      if (former) more.push_back(*former);
+    }
+    if (!has_all || more.size() == grounds.size() || !fit(model, more, situation.cores)) continue;
+    ++analyses_;
+    const analysis::Bounds bounds =
+        analysis::analyze(with_reservations(model, more, 0), options_.analysis);
+    if (bounds.chains[chain].bound) grounds = std::move(more);
+  }
 }
 
 Manager::Basis Manager::basis_of(const model::Model& model, const budget::Cores& cores) {
@@ -338,7 +366,13 @@ Decision Manager::decide(const Situation& situation) {
   decision.time = situation.time;
   model::Model model = situation.model;
   for (model::Executor& executor : model.executors) executor.cpu.reset();
-  std::vector<ChainDecision> unmanaged = set_doubtful_aside(situation, model);
+  const std::vector<std::string> labels = model::executor_labels(model);
+  for (std::size_t e = 0; e < labels.size(); ++e) {
+    const std::string& id = model.executors[e].id;
+    // One of a program that ends has no nodes any more.
+    if (labels[e] != id || !labels_.contains(id)) labels_[id] = labels[e];
+  }
+  std::vector<ChainDecision> unmanaged = set_doubtful_aside(situation, labels_, model);
   keep_order(model, last_);
 
   const bool holds = still_holds(model, situation);
@@ -367,6 +401,7 @@ Decision Manager::decide(const Situation& situation) {
     const auto wanted = reservations(managed, enacted, situation);
     decision.grounds = kept(managed, wanted, situation).value_or(wanted);
   }
+  keep_for_degraded(model, situation, decision.grounds);
   if (situation.time != last_.time) earlier_ = last_.grounds;
   decision.reservations = not_yet_smaller(managed, decision.grounds, situation);
   const analysis::Bounds bounds =
@@ -386,7 +421,7 @@ Decision Manager::decide(const Situation& situation) {
     } else if (i < level_.guaranteed && unproved != nullptr) {
       chain.state = ChainState::prepared;
       chain.reason = fmt::format("{}: its messages have to be seen more often with its reservation",
-                                 *unproved);
+                                 labels_.at(*unproved));
     } else if (i < level_.guaranteed) {
       chain.state = ChainState::guaranteed;
       chain.bound = bounds.chains[planned.chain].bound;
@@ -396,11 +431,16 @@ Decision Manager::decide(const Situation& situation) {
                          ? "waits until there has been room for it for a while"
                      : advice_->chain == chain.id ? advice_->reason
                                                   : "a more important chain is degraded";
+      const auto executors = budget::influencing(model, model.chains[planned.chain]);
+      const bool keeps = std::ranges::all_of(executors, [&](model::ExecutorIndex executor) {
+        return reservation_of(decision.grounds, model[executor].id).has_value();
+      });
+      if (keeps) chain.reason += "; it keeps its reservations";
     }
   }
   std::ranges::move(unmanaged, std::back_inserter(decision.chains));
   decide_estimators(situation, decision);
-  decision.changes = changes(last_, decision);
+  decision.changes = changes(last_, decision, labels_);
   last_ = decision;
   return decision;
 }

@@ -59,17 +59,31 @@ TEST(Doubts, OfALossEndAfterSomeDecisions) {
   EXPECT_TRUE(doubts.next(two, now).empty());
 }
 
-TEST(Doubts, OfWhatTheKernelRefusedOutlastALoss) {
+/// How many decisions go by until nothing is doubted.
+int decisions_until_sure(Doubts& doubts) {
+  int number = 0;
+  while (!doubts.next(executors(), {{.process = 1}, {.process = 2}}).empty()) ++number;
+  return number;
+}
+
+TEST(Doubts, OfWhatTheKernelRefusedLastLongerEachTime) {
   Doubts doubts;
-  const auto two = executors();
-  EXPECT_TRUE(doubts.next(two, {{.process = 1}, {.process = 2}}).empty());
-  doubts.refused({{"robot", "refused"}});
-  std::uint64_t lost = 0;
-  for (int i = 0; i < Doubts::refusal_lasts; ++i) {
-    ++lost;
-    const auto found = doubts.next(two, {{.process = 1, .lost_events = lost}, {.process = 2}});
-    EXPECT_EQ(std::ranges::count(found, "refused", &Doubt::reason), 1) << i;
+  for (const int expected : {1, 2, 4, 8, 10, 10}) {
+    doubts.refused({{"robot", "refused"}});
+    EXPECT_EQ(decisions_until_sure(doubts), expected);
   }
+  // As many decisions later again it is as if the kernel had never refused anything.
+  for (int i = 0; i < Doubts::longest_refusal; ++i) EXPECT_EQ(decisions_until_sure(doubts), 0);
+  doubts.refused({{"robot", "refused"}});
+  EXPECT_EQ(decisions_until_sure(doubts), 1);
+}
+
+TEST(Doubts, OfWhatTheKernelRefusedAreThereBesideALoss) {
+  Doubts doubts;
+  doubts.refused({{"robot", "refused"}});
+  const auto found = doubts.next(executors(), {{.process = 1, .lost_events = 1}, {.process = 2}});
+  EXPECT_EQ(std::ranges::count(found, "refused", &Doubt::reason), 1);
+  EXPECT_EQ(found.size(), 2U);
 }
 
 }  // namespace

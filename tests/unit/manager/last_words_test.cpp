@@ -29,6 +29,7 @@ TEST(LastWords, SayWhatHeldToTheEnd) {
   LastWords last;
   last.decided(decision(kept, {of_sensor, of_motor}), {});
   last.decided(decision(over, {of_motor}), {"sensor"});
+  last.decided(decision(over, {}), {"sensor"});
   last.decided(decision(over, {}), {"sensor", "motor"});
   EXPECT_THAT(last.words().chains, ElementsAre(kept));
   EXPECT_THAT(last.words().reservations, ElementsAre(of_motor, of_sensor));

@@ -93,6 +93,28 @@ TEST(Manager, Fact26ASurgeDegradesTheLessImportantChainAndNoOther) {
   EXPECT_THAT(surge.chains[1].reason, HasSubstr("2 cores"));
 }
 
+/// Its bound is above its goal with what it had, and nobody else needs that.
+TEST(Manager, ADegradedChainKeepsItsReservationsAsLongAsNobodyNeedsThem) {
+  Manager manager;
+  const Decision calm = manager.decide(situation(two_chains(ms(10), ms(10))));
+  Situation longer = situation(two_chains(ms(10), ms(10)));
+  for (Duration& time : longer.model.callbacks[1].execution_time) time = ms(12);
+  longer.model.chains[1].goal = ms(12);
+  const Decision unlucky = manager.decide(longer);
+  EXPECT_THAT(states(unlucky), ElementsAre(guaranteed, degraded));
+  EXPECT_EQ(unlucky.reservations, calm.reservations);
+  EXPECT_THAT(unlucky.chains[1].reason, HasSubstr("it keeps its reservations"));
+  EXPECT_EQ(unlucky.chains[1].bound, std::nullopt);
+  // Until the more important one does, or another program has some.
+  longer.model.callbacks[0].execution_time = {ms(35)};
+  EXPECT_THAT(manager.decide(longer).reservations, SizeIs(1));
+  Manager crowded;
+  crowded.decide(situation(two_chains(ms(10), ms(10))));
+  longer.model.callbacks[0].execution_time = {ms(10)};
+  longer.crowded = true;
+  EXPECT_THAT(crowded.decide(longer).reservations, SizeIs(1));
+}
+
 /// Either of the advised changes is enough for both chains.
 TEST(Manager, SaysWhatWouldMakeADegradedChainFit) {
   Manager manager;

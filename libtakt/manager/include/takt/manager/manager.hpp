@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -86,6 +87,11 @@ class Manager {
   [[nodiscard]] std::vector<ReservationDecision> not_yet_smaller(
       const model::Model& model, const std::vector<ReservationDecision>& wanted,
       const Situation& situation) const;
+  /// Adds the last decision's reservations for chains that are degraded now, the most important
+  /// first, where they fit beside the others and the chain has a bound with them. Best effort would
+  /// leave the processor to programs that nobody manages.
+  void keep_for_degraded(const model::Model& model, const Situation& situation,
+                         std::vector<ReservationDecision>& grounds);
   /// With these reservations, and execution times longer by the margin, all goals are kept.
   [[nodiscard]] bool keeps_goals(const model::Model& model,
                                  const std::vector<ReservationDecision>& reservations);
@@ -140,6 +146,8 @@ class Manager {
   int advice_reuses_ = 0;
   std::size_t analyses_ = 0;
   bool lacks_room_ = false;
+  /// What people call executors, by their ids; of those that have ended, what they were called.
+  std::map<std::string, std::string> labels_;
 };
 
 }  // namespace takt::manager
