@@ -114,15 +114,17 @@ bool fit(const model::Model& model, const std::vector<ReservationDecision>& rese
   return mapping && (mapping->kind == budget::Mapping::Kind::global || are_bound);
 }
 
-/// Says why the first degraded chain has no guarantee.
-std::string why_degraded(const model::Model& model, const ChainPlan& chain) {
-  if (!chain.needs) return "there is no room for it beside more important chains";
+/// Says why the first degraded chain has no guarantee. `is_alone`: no chain is more important.
+std::string why_degraded(const model::Model& model, const ChainPlan& chain, bool is_alone) {
+  const std::string no_room =
+      is_alone ? "there is no room for it" : "there is no room for it beside more important chains";
+  if (!chain.needs) return no_room;
   const budget::Needs& needs = *chain.needs;
   if (needs.cores) return fmt::format("there would be room for it on {} cores", *needs.cores);
   if (needs.least_bound && *needs.least_bound <= *model.chains[chain.chain].goal) {
-    return chain.state == State::not_possible
-               ? "there is no room for it beside more important chains"
-               : "no reservations were found for it beside those of more important chains";
+    if (chain.state == State::not_possible) return no_room;
+    return is_alone ? "no reservations were found for it"
+                    : "no reservations were found for it beside those of more important chains";
   }
   if (needs.least_bound) {
     return fmt::format("its bound is {} even with all that a core grants each executor",
@@ -301,9 +303,10 @@ void Manager::keep_for_degraded(const model::Model& model, const Situation& situ
     for (const model::ExecutorIndex executor : budget::influencing(model, model.chains[chain])) {
       const std::string& id = model[executor].id;
       if (reservation_of(more, id)) continue;
-      const auto former = reservation_of(last_.grounds, id);
-      has_all = has_all && former;
-      if (former) more.push_back(*former);
+      auto found = reservation_of(last_.grounds, id);
+      if (!found) found = reservation_of(second_best_, id);
+      has_all = has_all && found;
+      if (found) more.push_back(*found);
     }
     if (!has_all || more.size() == grounds.size() || !fit(model, more, situation.cores)) continue;
     ++analyses_;
@@ -336,11 +339,12 @@ bool Manager::still_holds(const model::Model& model, const Situation& situation)
          basis_of(model, situation.cores) == basis_ && keeps_goals(model, last_.grounds);
 }
 
-void Manager::advise(const model::Model& model, const budget::Cores& cores) {
+void Manager::advise(const model::Model& model, const Situation& situation) {
   const auto first = std::ranges::find_if(
       plan_.chains, [](const ChainPlan& chain) { return chain.state != State::guaranteed; });
   if (first == plan_.chains.end()) {
     advice_.reset();
+    second_best_.clear();
     return;
   }
   const std::string& chain = model.chains[first->chain].id;
@@ -349,12 +353,21 @@ void Manager::advise(const model::Model& model, const budget::Cores& cores) {
     ++advice_reuses_;
     return;
   }
-  budget::Options options = search_options(cores);
+  budget::Options options = search_options(situation.cores);
   if (!options.period) options.period = period_;
   options.effort = options_.advice_effort * static_cast<std::int64_t>(model.callbacks.size());
   options.analysis.effort = std::min(options.analysis.effort, options.effort);
   budget::add_needs(model, options, plan_);
-  advice_ = {chain, why_degraded(model, *first), budget::needs_to_json(model, *first)};
+  second_best_.clear();
+  if (first->needs && first->needs->goal && !situation.crowded) {
+    model::Model later = model;
+    later.chains[first->chain].goal = first->needs->goal;
+    for (auto rest = first + 1; rest != plan_.chains.end(); ++rest) {
+      later.chains[rest->chain].goal.reset();
+    }
+    second_best_ = reservations(later, plan(later, situation.cores), situation);
+  }
+  advice_ = {chain, why_degraded(model, *first, first == plan_.chains.begin()), budget::needs_to_json(model, *first)};
   advice_basis_ = basis_;
   advice_state_ = first->state;
   advice_reuses_ = 0;
@@ -382,7 +395,7 @@ Decision Manager::decide(const Situation& situation) {
     basis_ = basis_of(model, situation.cores);
     work_ = work_of(model);
   }
-  advise(model, situation.cores);
+  advise(model, situation);
   const ReservationPlan& all = plan_;
   std::vector<std::string> ids;
   for (const ChainPlan& chain : all.chains) ids.push_back(model.chains[chain.chain].id);
@@ -435,7 +448,7 @@ Decision Manager::decide(const Situation& situation) {
       const bool keeps = std::ranges::all_of(executors, [&](model::ExecutorIndex executor) {
         return reservation_of(decision.grounds, model[executor].id).has_value();
       });
-      if (keeps) chain.reason += "; it keeps its reservations";
+      if (keeps) chain.reason += "; it has reservations all the same";
     }
   }
   std::ranges::move(unmanaged, std::back_inserter(decision.chains));

@@ -103,7 +103,7 @@ TEST(Manager, ADegradedChainKeepsItsReservationsAsLongAsNobodyNeedsThem) {
   const Decision unlucky = manager.decide(longer);
   EXPECT_THAT(states(unlucky), ElementsAre(guaranteed, degraded));
   EXPECT_EQ(unlucky.reservations, calm.reservations);
-  EXPECT_THAT(unlucky.chains[1].reason, HasSubstr("it keeps its reservations"));
+  EXPECT_THAT(unlucky.chains[1].reason, HasSubstr("it has reservations all the same"));
   EXPECT_EQ(unlucky.chains[1].bound, std::nullopt);
   // Until the more important one does, or another program has some.
   longer.model.callbacks[0].execution_time = {ms(35)};
@@ -113,6 +113,20 @@ TEST(Manager, ADegradedChainKeepsItsReservationsAsLongAsNobodyNeedsThem) {
   longer.model.callbacks[0].execution_time = {ms(10)};
   longer.crowded = true;
   EXPECT_THAT(crowded.decide(longer).reservations, SizeIs(1));
+}
+
+/// One whose goal nothing keeps: what is reserved bounds it nevertheless.
+TEST(Manager, AChainThatNeverFittedGetsWhatIsLeft) {
+  Situation strict = situation(two_chains(ms(10), ms(10)));
+  strict.model.chains[0].goal.reset();
+  strict.model.chains[1].goal = ms(9);
+  Manager manager;
+  const Decision decision = manager.decide(strict);
+  EXPECT_THAT(states(decision), ElementsAre(degraded));
+  ASSERT_THAT(decision.reservations, SizeIs(1));
+  EXPECT_EQ(decision.reservations[0].executor, strict.model.executors[1].id);
+  EXPECT_EQ(decision.chains[0].bound, std::nullopt);
+  EXPECT_EQ(manager.decide(strict).reservations, decision.reservations);
 }
 
 /// Either of the advised changes is enough for both chains.

@@ -19,7 +19,7 @@ enum class ChainState {
   /// one whose promise was broken, until a new one can be given.
   prepared,
   /// Not all goals can be kept at once, and this chain is among the least important (ros-llama
-  /// S-4.5.3): best effort.
+  /// S-4.5.3): nothing is promised, and it has reservations only where nobody else needs the room.
   degraded,
   /// It is left alone: its goal matches no chain of what runs, or the observations of it are in
   /// doubt.

@@ -87,9 +87,9 @@ class Manager {
   [[nodiscard]] std::vector<ReservationDecision> not_yet_smaller(
       const model::Model& model, const std::vector<ReservationDecision>& wanted,
       const Situation& situation) const;
-  /// Adds the last decision's reservations for chains that are degraded now, the most important
-  /// first, where they fit beside the others and the chain has a bound with them. Best effort would
-  /// leave the processor to programs that nobody manages.
+  /// Adds reservations for chains that are degraded, the most important first, where they fit
+  /// beside the others and the chain has a bound with them: those of the last decision, else
+  /// second_best_. Best effort would leave the processor to programs that nobody manages.
   void keep_for_degraded(const model::Model& model, const Situation& situation,
                          std::vector<ReservationDecision>& grounds);
   /// With these reservations, and execution times longer by the margin, all goals are kept.
@@ -115,8 +115,8 @@ class Manager {
   /// search takes some hundred analyses, this takes one. A new search is due where callbacks take
   /// much less than it knew, and now and then, because smaller budgets may be enough.
   [[nodiscard]] bool still_holds(const model::Model& model, const Situation& situation);
-  /// Renews advice_, if it is due.
-  void advise(const model::Model& model, const budget::Cores& cores);
+  /// Renews advice_ and second_best_, if it is due.
+  void advise(const model::Model& model, const Situation& situation);
   [[nodiscard]] budget::Options search_options(const budget::Cores& cores) const;
   /// Adjusts level_ to what a plan of all chains can guarantee.
   void settle(const std::vector<std::string>& chains, std::size_t possible);
@@ -140,6 +140,8 @@ class Manager {
   /// How many decisions rest on the plan beside the first.
   int reuses_ = 0;
   std::optional<Advice> advice_;
+  /// Reservations that would guarantee the chain of the advice the least goal that can be kept.
+  std::vector<ReservationDecision> second_best_;
   /// What the advice rests on, and for how many decisions it has served beside the first.
   Basis advice_basis_;
   budget::ChainPlan::State advice_state_{};
