@@ -35,7 +35,7 @@ std::pair<std::string, std::string> budget(const std::string& text, const std::s
                                            const std::string& analysis, int margin,
                                            const std::vector<int>& cores, double capacity,
                                            std::optional<std::int64_t> period, bool best_period,
-                                           std::optional<std::int64_t> effort) {
+                                           std::optional<std::int64_t> effort, bool leave_core) {
   const auto& [model, analysis_options] = AnalysisRequest(text, source, analysis);
   budget::Options options;
   options.analysis = analysis_options;
@@ -43,6 +43,7 @@ std::pair<std::string, std::string> budget(const std::string& text, const std::s
                                    static_cast<std::int64_t>(model.callbacks.size()));
   options.margin = margin;
   options.cores = {cores, capacity};
+  if (leave_core) options.cores.pinnable = budget::cores_to_keep(cores);
   if (period) options.period = Duration{*period};
   const auto plan = best_period ? budget::search_with_best_period(model, options)
                                 : budget::search(model, options);
@@ -111,14 +112,14 @@ void bind_budget(nanobind::module_& module) {
   module.attr("EFFORT_PER_CALLBACK") = budget::effort_per_callback;
   module.def(
       "budget", &budget, "text"_a, "source"_a, "analysis"_a, "margin"_a, "cores"_a, "capacity"_a,
-      "period"_a.none(), "best_period"_a, "effort"_a.none(),
+      "period"_a.none(), "best_period"_a, "effort"_a.none(), "leave_core"_a = false,
       nanobind::call_guard<nanobind::gil_scoped_release>(),
       "The smallest reservations under which the chains of a takt/model document meet their\n"
       "goals with execution times longer by `margin` percent, on processors of the numbers\n"
       "`cores`, each of which grants `capacity`; `period` in ns, None: the model's; or\n"
       "the best period. The search ends with what it has after about `effort` steps; None:\n"
-      "EFFORT_PER_CALLBACK for each callback. Returns a takt/budget document, and the model with "
-      "the reservations.\n"
+      "EFFORT_PER_CALLBACK for each callback. `leave_core`: none is pinned to the first core.\n"
+      "Returns a takt/budget document, and the model with the reservations.\n"
       "Raises InputError.");
   module.def("sensitivity", &sensitivity, "text"_a, "source"_a, "analysis"_a,
              nanobind::call_guard<nanobind::gil_scoped_release>(),

@@ -87,16 +87,27 @@ def budget(
     period: int | None = None,
     best_period: bool = False,
     effort: int | None = None,
+    leave_core: bool = False,
 ) -> tuple[Json, str]:
     """The smallest reservations that guarantee a model's goals (`takt/budget`), and the model with
     them (`takt/model`). Their period is the model's, or `period`, or the best. The search takes
-    about `effort` steps at most; by default EFFORT_PER_CALLBACK for each callback. Raises
-    takt_native.InputError.
+    about `effort` steps at most; by default EFFORT_PER_CALLBACK for each callback. `leave_core`:
+    none is pinned to the first core, as `takt manage` and `takt apply` leave it to the system.
+    Raises takt_native.InputError.
     """
     cores, capacity = list(range(available.cores)), available.capacity / 100
     with console.progress("Looking for reservations"):
         found, planned = takt_native.budget(
-            model_text, source, analysis, margin, cores, capacity, period, best_period, effort
+            model_text,
+            source,
+            analysis,
+            margin,
+            cores,
+            capacity,
+            period,
+            best_period,
+            effort,
+            leave_core,
         )
     document = _document(found)
     document["provenance"] |= _origin(model_text, source)

@@ -40,7 +40,7 @@ def propose(text: str, source: str) -> Proposal:
     """
     model = pipeline.read_model(text, source)
     available = processors.find(json.loads(text).get("provenance", {}))
-    budget, planned = pipeline.budget(text, source, available=available)
+    budget, planned = pipeline.budget(text, source, available=available, leave_core=True)
     names = _Names(model, source)
     rows: list[Json] = []
     for executor in budget["executors"]:

@@ -12,8 +12,9 @@ import jsonschema
 import pytest
 
 from robot import run_takt
-from takt import thread_plan
+from takt import pipeline, thread_plan
 from takt.errors import UserError
+from takt.processors import Processors
 
 Json = dict[str, Any]
 
@@ -158,3 +159,41 @@ def test_goals_that_cannot_be_kept_are_no(tmp_path: Path) -> None:
 def test_other_options_do_not_go_with_it() -> None:
     done = run_takt("plan", str(PIPELINE), "--threads", "--executor", "edf")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def three_heavy_executors() -> str:
+    """Each needs most of a core, so that reservations have to be kept on cores."""
+    names = ("a", "b", "c")
+    return json.dumps(
+        {
+            "format": "takt/model",
+            "version": 1,
+            "name": "heavy",
+            "executors": [{"id": name, "kind": "single_threaded"} for name in names],
+            "callbacks": [
+                {
+                    "id": f"/{name}:timer-10ms",
+                    "node": f"/{name}",
+                    "executor": name,
+                    "kind": "timer",
+                    "execution_time": {"curve": [6_000_000]},
+                    "activation": {"kind": "periodic", "period": 10_000_000},
+                }
+                for name in names
+            ],
+            "chains": [
+                {"id": name, "callbacks": [f"/{name}:timer-10ms"], "goal": 20_000_000}
+                for name in names
+            ],
+        }
+    )
+
+
+def test_a_core_is_left_to_the_system_where_reservations_are_kept_on_cores() -> None:
+    """`takt apply` refuses what leaves none."""
+    for leave, kept, guaranteed in ((False, {0, 1, 2}, 3), (True, {None}, 2)):
+        found, _ = pipeline.budget(
+            three_heavy_executors(), "heavy", available=Processors(3), leave_core=leave
+        )
+        assert {executor["core"] for executor in found["executors"]} == kept
+        assert sum(chain["state"] == "guaranteed" for chain in found["chains"]) == guaranteed

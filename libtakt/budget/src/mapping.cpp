@@ -99,6 +99,10 @@ bool holds_globally(std::span<const Load> loads, const Cores& cores) {
 
 }  // namespace
 
+std::vector<int> cores_to_keep(const std::vector<int>& numbers) {
+  return {numbers.begin() + 1, numbers.end()};
+}
+
 std::optional<Mapping> map_to_cores(std::span<const Load> loads, const Cores& cores) {
   assert(!cores.numbers.empty());
   std::vector<Load> all(loads.begin(), loads.end());

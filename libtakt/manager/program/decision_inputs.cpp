@@ -67,7 +67,7 @@ Result<budget::Cores> available_cores(const std::optional<std::vector<int>>& pin
     }
   }
   budget::Cores cores{.numbers = std::move(processors), .capacity = share};
-  cores.pinnable = pinned.value_or(std::vector(cores.numbers.begin() + 1, cores.numbers.end()));
+  cores.pinnable = pinned.value_or(budget::cores_to_keep(cores.numbers));
   return cores;
 }
 

@@ -88,8 +88,6 @@ def budget(
     if capacity is not None:
         available = replace(available, capacity=capacity)
     chosen = inputs.period(period) if period is not None else None
-    if short := inputs.why_period_is_short(chosen):
-        console.say(f"takt: warning: {short}")
     document, planned = pipeline.budget(
         model.text,
         model.source,
@@ -100,6 +98,9 @@ def budget(
         best_period=period == inputs.BEST_PERIOD,
         effort=effort,
     )
+    periods = [executor["period"] for executor in document["executors"]]
+    if short := inputs.why_period_is_short(min(periods, default=chosen)):
+        console.say(f"takt: warning: {short}")
     if output is not None:
         files.write_text(output, planned)
     if json and output != files.STANDARD_STREAM:
@@ -194,6 +195,13 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
                 else "with each reservation pinned to its core"
             )
         )
+        if processors["mapping"] != "global" and all(
+            core["bandwidth"] for core in processors["cores"]
+        ):
+            console.say(
+                "takt: none of these cores is left to the system, as takt manage and takt apply "
+                "leave the first: 'takt plan --threads' plans for them"
+            )
     if document["best_effort"]:
         others = ", ".join(executor_names[executor] for executor in document["best_effort"])
         console.say(f"Best effort, as no guaranteed chain needs them: {others}")

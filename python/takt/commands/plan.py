@@ -175,6 +175,9 @@ def _plan_threads(text: str, source: str, output: str, json: bool) -> None:
                 console.print_json(proposal.document)
             else:
                 show(f"{output}: {count(len(proposal.budget['executors']), 'reservation')}")
+    periods = [executor["period"] for executor in proposal.budget["executors"]]
+    if short := inputs.why_period_is_short(min(periods, default=None)):
+        console.say(f"takt: warning: {short}")
     bounds = {chain.id: chain.bound for chain in proposal.bounds.chains}
     for chain in proposal.budget["chains"]:
         bound, goal = duration(bounds[chain["id"]]), duration(chain["goal"])

@@ -36,6 +36,9 @@ struct Cores {
   [[nodiscard]] const std::vector<int>& pinned() const { return pinnable ? *pinnable : numbers; }
 };
 
+/// All but the first: that is left to the system where threads have cores for themselves.
+[[nodiscard]] std::vector<int> cores_to_keep(const std::vector<int>& numbers);
+
 struct Mapping {
   enum class Kind {
     /// Any thread runs on any core. The test of Goossens, Funk and Baruah guarantees the supply, so
