@@ -93,6 +93,7 @@ def examine(
         *_activations(model, measurement),
         *_sources(model, measurement),
         *_senders(model, measurement),
+        *_bursts(model, measurement),
         *_orders(model, measurement),
         *_phases(bounds),
         *_queueing_joins(model, bounds),
@@ -423,6 +424,27 @@ def _senders(model: Model, measurement: Measurement) -> Iterator[Finding]:
                 "sender of the model sent",
                 callback.executor,
             )
+
+
+def _bursts(model: Model, measurement: Measurement) -> Iterator[Finding]:
+    """Runs that sent more messages than the model: one along each edge."""
+    callbacks = {callback.id: callback for callback in model.callbacks}
+    assumed = Counter((edge.source, edge.target) for edge in model.edges)
+    for measured in measurement.edges:
+        source, target = callbacks.get(measured.source), callbacks.get(measured.target)
+        most = assumed[measured.source, measured.target]
+        if source is None or target is None or measured.most_of_one_run <= most:
+            continue
+        more = measured.most_of_one_run - most
+        yield Finding(
+            Subject.ACTIVATION,
+            Standing.VIOLATED,
+            f"callback {label(source)} sent {count(measured.most_of_one_run, 'message')} to "
+            f"{label(target)} in one run, {most} by the model",
+            target.executor,
+            # What the others cost that came in between.
+            excess=more * (target.execution_time.curve[0] if target.execution_time.curve else 0),
+        )
 
 
 def _orders(model: Model, measurement: Measurement) -> Iterator[Finding]:

@@ -653,6 +653,8 @@ class MeasuredEdge(Document):
     count: Annotated[int, Between(0, 9223372036854775807)]
     by_shared_memory: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Messages that came through shared memory (takt share)."""
+    most_of_one_run: Annotated[int, Between(0, 9223372036854775807)] = 0
+    """The most messages that one run of the sender sent, of those that came one after another."""
     takes: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Runs of a receiver that takes messages itself in which it took some."""
     left: Annotated[int, Between(0, 9223372036854775807)] = 0

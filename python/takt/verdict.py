@@ -223,7 +223,7 @@ def _judge(
     limit = bound.bound if bound else None
     longest = measured.max if measured else None
     if limit is not None and longest is not None and longest > limit:
-        status, explanation = Status.VIOLATED, _blame(findings)
+        status, explanation = Status.VIOLATED, _blame(findings, is_exceeded=True)
     elif chain.goal is not None and longest is not None and longest > chain.goal:
         status = Status.MISSED
         explanation = f"{duration(longest)} was measured, the goal is {duration(chain.goal)}"
@@ -246,12 +246,14 @@ def _judge(
     return Verdict(chain, status, bound, measured, explanation, findings)
 
 
-def _blame(findings: tuple[Finding, ...]) -> str:
-    """What most likely let a measured value exceed its bound, or would let one: what the recording
-    shows to have failed, else what was never guaranteed.
+def _blame(findings: tuple[Finding, ...], *, is_exceeded: bool = False) -> str:
+    """What would let a measured value exceed its bound: what the recording shows to have failed,
+    else what was never guaranteed. If one does exceed it (`is_exceeded`), what was never guaranteed
+    counts like what failed where the recording shows for how long it did not hold.
     """
-    for standing in (Standing.VIOLATED, Standing.UNSECURED):
-        texts = [finding.text for finding in findings if finding.standing is standing]
+    shown = [f for f in findings if f.standing is Standing.VIOLATED or (is_exceeded and f.excess)]
+    for blamed in (shown, findings):
+        texts = [finding.text for finding in blamed]
         if texts:
             more = count(len(texts) - MOST_BLAMED, "other")
             rest = [f"and {more}"] if len(texts) > MOST_BLAMED else []

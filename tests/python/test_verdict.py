@@ -488,3 +488,36 @@ def test_senders_that_share_a_link_with_a_chain_influence_it() -> None:
         return rests_on(changed(shared, "edges", value=edges), first["from"], first["to"])
 
     assert over("lan") - over("wan") == {"e2"}
+
+
+def test_a_processor_that_was_seen_missing_for_long_comes_before_excesses_of_microseconds() -> None:
+    """What was never guaranteed may be what failed: here the scheduler's events show it."""
+    late = slow(90)
+    callback = MODEL["callbacks"][0]
+    longest = callback["execution_time"]["curve"][0] + 2_000
+    late = changed(late, "callbacks", 0, "execution_time", "max", value=longest)
+    wait = {"executor": callback["executor"], "longest": 60_100_000, "while_ran": "hogger (1707)"}
+    dedicated = changed(MODEL, "executors", 0, "supply", value={"kind": "dedicated"})
+    found = verdict(dedicated, measured=changed(late, "processor_waits", value=[wait]))
+    assert found.status is Status.VIOLATED
+    assert found.explanation is not None
+    first, second = found.explanation.split("; ")[:2]
+    assert first.endswith("had none for up to 60.1 ms, while hogger (1707) ran there")
+    assert "longer than the" in second
+    # As long as the bound holds, it is no more than a condition.
+    kept = verdict(dedicated, measured=changed(MEASUREMENT, "processor_waits", value=[wait]))
+    assert (kept.status, kept.conditional) == (Status.MET, True)
+
+
+def test_a_run_that_sends_more_messages_than_the_model_is_named() -> None:
+    edge = MODEL["edges"][0]
+    seen = {"from": edge["from"], "to": edge["to"], "count": 5, "most_of_one_run": 5}
+    seen["delay"] = dict.fromkeys(("min", "mean", "p50", "p99", "max"))
+    found = verdict(measured=changed(slow(90), "edges", value=[seen]))
+    assert found.explanation is not None
+    assert "5 messages" in found.explanation.split("; ")[0]
+    assert found.explanation.split("; ")[0].endswith("in one run, 1 by the model")
+    seen["most_of_one_run"] = 1
+    found = verdict(measured=changed(slow(90), "edges", value=[seen]))
+    assert found.explanation is not None
+    assert "in one run" not in found.explanation

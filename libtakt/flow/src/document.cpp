@@ -77,6 +77,7 @@ Json edges_json(const model::Model& model, const Measurement& measurement) {
                     {"to", model[edge.to].id},
                     {"count", measured.count},
                     {"by_shared_memory", measured.by_memory},
+                    {"most_of_one_run", measured.most_of_one_run},
                     {"takes", measured.takes},
                     {"left", measured.left},
                     {"delay", statistics::to_json(measured.delay)}});

@@ -59,6 +59,7 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep,
       callbacks_(model.callbacks.size()),
       places_(model::window_places(model)),
       window_(most_chains_from_one(model)),
+      sent_together_(model.edges.size()),
       inputs_(model.chains.size()),
       input_topics_(model.chains.size()) {
   measured_.callbacks.resize(model.callbacks.size());
@@ -239,7 +240,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
     const model::Edge& along = model_.edges[edge->second];
     travel = along.travel.value_or(along.delay);
     const bool alone = model_[model_[match->callback].executor].threads == 1;
-    measure_edge(database, measured_.edges[edge->second], instance, *publication, alone);
+    measure_edge(database, edge->second, instance, *publication, alone);
   }
   if (publication == nullptr && instance.taken) {
     awaiting_source_.emplace(instance.id, match->callback);
@@ -412,10 +413,15 @@ InstanceId Measurer::previous_on_chain(const InstanceRecord& current, model::Cal
   return found->instance;
 }
 
-void Measurer::measure_edge(const Database& database, Measurement::Edge& edge,
+void Measurer::measure_edge(const Database& database, std::size_t index,
                             const CallbackInstance& instance, const Publication& publication,
                             bool alone) {
+  Measurement::Edge& edge = measured_.edges[index];
   ++edge.count;
+  SentTogether& together = sent_together_[index];
+  together.number = together.run == publication.instance ? together.number + 1 : 1;
+  together.run = publication.instance;
+  edge.most_of_one_run = std::max(edge.most_of_one_run, together.number);
   edge.by_memory += instance.by_memory ? 1 : 0;
   if (!has_statistics_) {
     return;

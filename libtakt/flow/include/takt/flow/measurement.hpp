@@ -79,6 +79,8 @@ struct Measurement {
     std::uint64_t count = 0;
     /// Those that came through shared memory.
     std::uint64_t by_memory = 0;
+    /// The most that one run of the sender sent, of those that came one after another.
+    std::uint64_t most_of_one_run = 0;
     /// Of messages that the receiver takes itself: the runs in which it took some, and those in
     /// which it left a newer one in the queue, which was there by the model's delay.
     std::uint64_t takes = 0;
@@ -280,7 +282,7 @@ class Measurer final : public execution::Observer {
                                                         bool again) const;
   [[nodiscard]] std::optional<model::CallbackIndex> sender_of(
       const execution::Database& database, const execution::Publication* publication);
-  void measure_edge(const execution::Database& database, Measurement::Edge& edge,
+  void measure_edge(const execution::Database& database, std::size_t index,
                     const execution::CallbackInstance& instance,
                     const execution::Publication& publication, bool alone);
   bool completes_join(CallbackState& state, const execution::CallbackInstance& instance,
@@ -319,6 +321,12 @@ class Measurer final : public execution::Observer {
   MessageTimes message_times_;
   std::vector<execution::InstanceId> sending_;  // by thread: the newest instance that published
   InstanceWindow window_;
+  /// By edge: the run that sent the newest message, and how many of it came in a row.
+  struct SentTogether {
+    execution::InstanceId run = execution::InstanceId::none;
+    std::uint64_t number = 0;
+  };
+  std::vector<SentTogether> sent_together_;
   InputsOfChains inputs_;
   /// By chain whose goal is about reactions, the topic on which its first callback sends to the
   /// next; none if that is not known, or it has no next.
