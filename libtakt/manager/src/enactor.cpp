@@ -23,6 +23,16 @@ double share(const linux_os::ThreadScheduling& scheduling) {
          static_cast<double>(deadline->period.count());
 }
 
+/// Whether a thread of the middleware comes before best effort already, because its program said
+/// so.
+bool is_urgent(pid_t thread) {
+  const auto present = linux_os::get_scheduling(thread);
+  if (!present) return false;
+  const auto* round_robin = std::get_if<linux_os::RoundRobinScheduling>(&*present);
+  return std::holds_alternative<linux_os::FifoScheduling>(*present) ||
+         (round_robin != nullptr && round_robin->priority > middleware_scheduling.priority);
+}
+
 }  // namespace
 
 const Enactor::Wanted* Enactor::enacted(const linux_os::ThreadIdentity& thread) const {
@@ -65,6 +75,7 @@ void Enactor::add_middleware(std::vector<Wanted>& wanted) {
   for (const Wanted& executor : wanted) processes.insert(executor.thread.process);
   for (const pid_t process : processes) {
     for (const auto& thread : linux_os::middleware_threads(process)) {
+      if (is_urgent(thread.thread)) continue;
       wanted.push_back({.thread = thread, .executor = "", .scheduling = middleware_scheduling});
     }
   }

@@ -100,6 +100,19 @@ TEST_F(EnactorTest, PutsTheMiddlewareOfReservedThreadsBeforeBestEffort) {
   EXPECT_FALSE(is_raised("recvUC", "sleeper")) << "nothing shows that it is of Cyclone DDS";
 }
 
+/// A robot that runs at fixed priorities would have its messages behind whatever runs at lower
+/// ones.
+TEST_F(EnactorTest, LeavesMiddlewareAloneThatHasAFixedPriority) {
+  const Sleeper urgent;
+  call(urgent, "dds.shm.1");
+  const linux_os::ThreadScheduling own = linux_os::FifoScheduling{.priority = 10};
+  ASSERT_TRUE(linux_os::set_scheduling(urgent.number(), own));
+  EXPECT_THAT(enact({{"a", 5}}), IsEmpty());
+  EXPECT_EQ(urgent.scheduling(), own);
+  EXPECT_THAT(enact({}), IsEmpty());
+  EXPECT_EQ(urgent.scheduling(), own);
+}
+
 TEST_F(EnactorTest, LeavesAnExecutorAloneOfWhichAThreadIsNotThere) {
   const auto refused = enact({{"gone", 10}, {"a", 10}, {"nobody", 10}});
   ASSERT_THAT(refused, SizeIs(2));

@@ -23,12 +23,12 @@ struct ExecutorThreads {
 };
 
 /// Has decisions carried out by the kernel: SCHED_DEADLINE for the threads of executors with a
-/// reservation, SCHED_RR of the lowest priority for the middleware's threads in their processes, so
-/// that messages do not wait for best effort (ros-llama S-4.5.1), and their own scheduling for all
-/// others. Threads that are to be kept on a core get it exclusively. First threads leave their
-/// reservations, then reservations shrink, then they grow and new ones come, so that the kernel's
-/// admission never refuses what fits in the end (ros-llama S-4.5.4). What is as decided already is
-/// not touched.
+/// reservation, SCHED_RR of the lowest priority for the middleware's threads in their processes
+/// that have no fixed priority yet, so that messages do not wait for best effort (ros-llama
+/// S-4.5.1), and their own scheduling for all others. Threads that are to be kept on a core get it
+/// exclusively. First threads leave their reservations, then reservations shrink, then they grow
+/// and new ones come, so that the kernel's admission never refuses what fits in the end (ros-llama
+/// S-4.5.4). What is as decided already is not touched.
 class Enactor {
  public:
   /// `guard`: restores the threads if this process ends; outlives the enactor.
