@@ -21,6 +21,9 @@ RUNS = ("running", "preempted", "blocked", "waiting_for_reservation")
 MOST_SHOWN = 30
 """The most paths that a table shows; the document has all."""
 
+MOST_ALIKE = 3
+"""So many parts in a row that say the same have a line each in a story; more have one together."""
+
 MOST_CHAINS = 1000
 """The most flows that are made chains of a model; the model of a recording has as many at most."""
 
@@ -205,10 +208,17 @@ def story(flow: Json, instance: Json) -> Iterator[str]:
     number = f"{'' if 'chain' in flow else 'sink '}instance {instance['instance']}"
     yield f"{ways(flow)}, {number}, from {_begin(flow)}:"
     now = 0
-    for part, what, detail in _told(flow, instance):
-        words = f"{what} {detail}".rstrip()
-        yield f"  {duration(now):>8}  {duration(part['duration']):>8}  {words}"
-        now += part["duration"]
+    for what, group in itertools.groupby(_told(flow, instance), lambda told: told[1]):
+        lines = [Counter({detail: part["duration"]}) for part, _, detail in group]
+        if len(lines) > MOST_ALIKE:
+            together: Counter[str] = Counter()
+            for line in lines:
+                together.update(line)
+            lines = [together]
+        for details in lines:
+            time = details.total()
+            yield f"  {duration(now):>8}  {duration(time):>8}  {_with_detail(what, details)}"
+            now += time
     yield f"  {duration(now):>8}  {_until(flow)}"
 
 
@@ -224,10 +234,15 @@ def cause(flow: Json, instance: Json) -> str:
     if not times:
         return f"{flow['to']} was reached after {duration(instance['latency'])}."
     what, details = max(times.items(), key=lambda entry: entry[1].total())
+    return f"{duration(details.total())} of {whole}: {_with_detail(what, details)}."
+
+
+def _with_detail(what: str, details: Counter[str]) -> str:
+    """What happened, and the detail with the largest share of its time."""
     detail, longest = details.most_common(1)[0]
-    if detail:
-        detail = f" {detail}" if len(details) == 1 else f", {duration(longest)} of it {detail}"
-    return f"{duration(details.total())} of {whole}: {what}{detail}."
+    if not detail:
+        return what
+    return f"{what}{f', {duration(longest)} of it' if len(details) > 1 else ''} {detail}"
 
 
 def _told(flow: Json, instance: Json) -> Iterator[tuple[Json, str, str]]:

@@ -336,6 +336,20 @@ def test_the_message_that_completes_a_set_goes_to_the_callback_that_runs() -> No
     ]
 
 
+def test_many_waits_in_a_row_are_one_line() -> None:
+    parts = [
+        part("waiting_in_executor", 1, 5, None),
+        part("waiting_in_executor", 1, 50, "/rear:in"),
+    ]
+    parts = [*parts, *parts, part("running", 1, 2, "/fusion:in")]
+    told = list(story(FUSION, {"instance": 5, "latency": 112, "parts": parts}))
+    assert told[3:] == [
+        "         0    110 ns  /fusion:in waited in its executor, 100 ns of it behind /rear:in",
+        "    110 ns      2 ns  /fusion:in ran",
+        "    112 ns  /filter:in begins",
+    ]
+
+
 def test_a_wait_behind_one_callback_alone_is_its_cause() -> None:
     parts = [part("waiting_in_executor", 1, 40, "/rear:in"), part("in_transport", 1, 10)]
     told = cause(FUSION, {"instance": 5, "latency": 50, "parts": parts})

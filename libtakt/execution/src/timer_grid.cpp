@@ -23,6 +23,10 @@ constexpr std::size_t most_departures = 4;
 /// An executor that wakes up later than this after a point may have been woken by a timer that was
 /// reset.
 constexpr Duration shortest_reset = std::chrono::milliseconds(1);
+/// So long before a point as it is known an executor may wake up for it.
+constexpr Duration earliest_wake = std::chrono::microseconds(100);
+/// After more instances than this nothing is learned of those before.
+constexpr std::size_t most_amended = 16;
 
 }  // namespace
 
@@ -124,8 +128,15 @@ Duration TimerGrid::slept_over(Duration late) {
   return shift;
 }
 
-void TimerGrid::note_start(Instant start) {
-  newest_starts_[starts_++ % most_starts] = start;
+void TimerGrid::note_start(Instant start, Instant chosen) {
+  // An instance that ran beside others may end, and be added, after those that began later.
+  std::size_t place = starts_++;
+  const std::size_t oldest = starts_ > most_starts ? starts_ - most_starts : 0;
+  for (; place > oldest && newest_starts_[(place - 1) % most_starts] > chosen; --place) {
+    newest_starts_[place % most_starts] = newest_starts_[(place - 1) % most_starts];
+  }
+  newest_starts_[place % most_starts] = chosen;
+  if (place + 1 < starts_) return;
   const auto is_too_dense = [&](std::size_t count, Duration allowed) {
     return starts_ >= count && start - newest_starts_[(starts_ - count) % most_starts] < allowed;
   };
@@ -152,9 +163,43 @@ void TimerGrid::settle_late_wake(Instant due, const std::optional<Instant>& woke
   const Duration after = modulo(seen - *late, period_);
   const Duration from_new = std::min(after, period_ - after);
   if (seen < due ? from_new < shortest_reset : from_new < (seen - due) / 8) {
-    amended_ = *late - correction_;
+    amended_.push_back({newest_, *late - correction_});
     note_departure();
     restart(*late);
+  }
+}
+
+bool TimerGrid::is_regular() const {
+  if (starts_ < 3) return false;
+  const auto start = [&](std::size_t back) {
+    return newest_starts_[(starts_ - 1 - back) % most_starts];
+  };
+  return std::chrono::abs((start(0) - start(1)) - (start(1) - start(2))) < shortest_reset;
+}
+
+void TimerGrid::settle_long_sleeps(const CallbackInstance& instance, Instant called, Instant seen) {
+  if (late_sleepers_.empty()) return;
+  const Duration early = std::min(earliest_wake, period_ / 64);
+  // Whether it was called at the first point after the call before, on a grid with this point.
+  const auto first_after_call = [&](Instant point) {
+    const Instant after = called + early;
+    return after - modulo(after - point, period_) + period_;
+  };
+  const auto is_in_time = [&](Instant due) {
+    const Duration late = seen - due;
+    return late > -early && late < std::min(shortest_reset, period_ / 16);
+  };
+  const Instant due = first_after_call(former_phase_);
+  if (is_in_time(first_after_call(phase_)) || due > instance.start + early ||
+      late_sleepers_.size() == most_amended) {
+    late_sleepers_.clear();
+  } else if (is_in_time(due)) {
+    amended_ = std::exchange(late_sleepers_, {});
+    departures_ = 0;
+    late_wake_.reset();
+    restart(former_phase_);
+  } else {
+    late_sleepers_.push_back({instance.id, due - correction_});
   }
 }
 
@@ -184,6 +229,7 @@ void TimerGrid::begin_anew(TimerIndex timer) {
     sleeps_ = starts_ = woken_ = distance_count_ = 0;
     departure_.reset();
     late_wake_.reset();
+    late_sleepers_.clear();
     last_due_.reset();
     last_woke_ = false;
     room_ = Duration::max();
@@ -193,10 +239,9 @@ void TimerGrid::begin_anew(TimerIndex timer) {
 
 Instant TimerGrid::add(const CallbackInstance& instance) {
   if (instance.timer) begin_anew(*instance.timer);
-  amended_.reset();
+  amended_.clear();
   if (instance.expired) return *instance.expired - correction_;
-  note_start(instance.start);
-  newest_starts_[(starts_ - 1) % most_starts] = instance.chosen;  // it was not called before
+  note_start(instance.start, instance.chosen);
   // The timer ended a sleep if it runs right after it.
   const bool woke = instance.first_after_wait && instance.slept_until &&
                     instance.slept_until == instance.wait_end;
@@ -219,6 +264,7 @@ Instant TimerGrid::add(const CallbackInstance& instance) {
   count(correction_ < before);
   most_correction_ = std::min(most_correction_, instance.start - due);
   note_due(due + correction_, woke);
+  newest_ = instance.id;
   return due;
 }
 
@@ -236,6 +282,7 @@ Instant TimerGrid::find_due(const CallbackInstance& instance, const std::optiona
   }
   called_before_ = start;
   settle_late_wake(last_point_until(called) + period_, woken, start);
+  settle_long_sleeps(instance, called, woken.value_or(start));
   if (woken_ >= least_woken && last_point_until(called) + 3 * period_ / 4 > start) {
     // Its executor had slept until points of the grid again and again: they were no late ones.
     note_departure();
@@ -255,8 +302,14 @@ Instant TimerGrid::find_due(const CallbackInstance& instance, const std::optiona
   const bool waited = instance.wait_begin && *instance.wait_begin <= due;
   if (passed_over || (waited && *instance.wait_end >= due + period_)) {
     // The executor looked for work twice since, or nothing was due for a whole period: the timer
-    // was reset.
-    note_departure();
+    // was reset, unless it turns out that its thread was starved.
+    if (passed_over) {
+      late_sleepers_.clear();
+    } else if (late_sleepers_.empty()) {
+      former_phase_ = phase_;
+      late_sleepers_.push_back({instance.id, due - correction_});
+    }
+    if (passed_over || is_regular()) note_departure();
     const Instant seen =
         passed_over ? std::max(instance.slept_until.value_or(called), called) : *instance.wait_end;
     due = std::min(woken.value_or(seen), start);

@@ -261,11 +261,9 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
       state.grid.emplace(objects[*instance.timer].period);
     }
     record.activation = state.grid->add(instance);
-    InstanceRecord* const before = window_.find(state.newest_run);
-    if (const auto amended = state.grid->amended(); amended && before != nullptr) {
-      before->activation = *amended;
+    for (const auto& [id, due] : state.grid->amended()) {
+      if (InstanceRecord* const before = window_.find(id)) before->activation = due;
     }
-    state.newest_run = instance.id;
   } else if (const auto arrival = instance.late_arrival(); arrival && publication != nullptr) {
     record.activation = *arrival;
     record.cause = sender ? publication->instance : InstanceId::none;

@@ -18,14 +18,32 @@ Duration sum(std::span<const Part> parts) {
 
 Arrival arrival_of(const Activation& activation) {
   using Known = Arrival::Known;
-  const auto& [late, due, times, by_memory, wait_begin, wait_end, first_after_wait] = activation;
+  const auto& [late, due, times, not_before, by_memory, wait_begin, wait_end, first_after_wait] =
+      activation;
   if (late) return {Known::late, late->since, late->arrival};
   if (due) return {Known::due, *due, {}};
   // Fast DDS may have had a message that was taken from shared memory, too.
   if (times && !by_memory) return {Known::sent, times->written, times->received};
   const Stage way = by_memory ? Stage::in_shared_memory : Stage::in_transport;
   if (wait_begin >= wait_end) return {Known::nothing, {}, {}, way};
-  return {first_after_wait ? Known::waited_last : Known::waited, wait_begin, wait_end, way};
+  return {first_after_wait ? Known::waited_last : Known::waited, wait_begin, wait_end, way,
+          not_before.value_or(Instant::min())};
+}
+
+std::optional<Instant> ArrivalOrder::not_before(const execution::CallbackInstance& instance,
+                                                const execution::Publication& publication) {
+  if (!instance.taken || !publication.publisher || publication.intra_process) return std::nullopt;
+  auto& [taken, not_before] = newest_[{instance.callback, *publication.publisher}];
+  std::optional<Instant> found;
+  if (taken < *instance.taken && publication.sent < not_before) found = not_before;
+  // A sleep, as shorter waits end at once if the message is there.
+  const bool ended_sleep = instance.first_after_wait && instance.slept_until &&
+                           instance.slept_until == instance.wait_end;
+  if (ended_sleep && publication.sent < *instance.slept_until) {
+    not_before = std::max(not_before, *instance.slept_until);
+  }
+  taken = std::max(taken, *instance.taken);
+  return found;
 }
 
 Duration Breakdown::latency() const { return sum(std::span(parts).subspan(first, last - first)); }
@@ -78,6 +96,7 @@ Arrival Splitter::arrival(InstanceId id, const Run& run, bool has_message) const
   return arrival_of({.late = history_.store().late(id),
                      .due = is_triggered ? std::optional(due(run)) : std::nullopt,
                      .times = history_.store().times(id),
+                     .not_before = history_.store().not_before(id),
                      .by_memory = run.by_memory,
                      .wait_begin = run.wait_begin,
                      .wait_end = run.wait_end,

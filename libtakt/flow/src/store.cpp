@@ -31,15 +31,18 @@ void Store::on_instance(const execution::Database& database,
       grid.emplace(objects[*callback.timer].period);
     }
     activation = grid->add(instance);
-    if (const auto amended = grid->amended()) {
-      if (Run* const before = row(newest_of_timer_[instance.callback]))
-        before->activation = *amended;
+    for (const auto& [id, due] : grid->amended()) {
+      if (Run* const before = row(id)) before->activation = due;
     }
-    newest_of_timer_[instance.callback] = instance.id;
     if (instance.taken) activation = *instance.taken;
   }
   if (const auto arrival = instance.late_arrival()) {
     late_.emplace(instance.id, Late{*instance.reader_since, *arrival});
+  }
+  if (const auto* const sent = database.publication(instance.source)) {
+    if (const auto time = arrival_order_.not_before(instance, *sent)) {
+      not_before_.emplace(instance.id, *time);
+    }
   }
   if (instance.callback.value() < members_.size() && members_[instance.callback.value()]) {
     unhandled_ -= members_[instance.callback.value()]->unhandled.erase(activation);
@@ -191,6 +194,11 @@ std::optional<Late> Store::late(InstanceId id) const {
   return found == late_.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<Instant> Store::not_before(InstanceId id) const {
+  const auto found = not_before_.find(id);
+  return found == not_before_.end() ? std::nullopt : std::optional(found->second);
+}
+
 std::vector<Instant> Store::unhandled(execution::ObservedCallbackIndex callback) const {
   if (callback.value() >= members_.size() || !members_[callback.value()]) {
     return {};
@@ -227,6 +235,10 @@ void Store::align_run(const events::Threads& threads, std::uint64_t number) {
   if (const auto found = late_.find(static_cast<InstanceId>(number)); found != late_.end()) {
     found->second.since = to_reference(host, found->second.since);
     found->second.arrival = to_reference(host, found->second.arrival);
+  }
+  const auto not_before = not_before_.find(static_cast<InstanceId>(number));
+  if (not_before != not_before_.end()) {
+    not_before->second = to_reference(host, not_before->second);
   }
 }
 
@@ -265,6 +277,7 @@ void Store::drop_before(const Position& kept) {
   };
   std::erase_if(times_, is_dropped);
   std::erase_if(late_, is_dropped);
+  std::erase_if(not_before_, is_dropped);
   std::erase_if(reads_, is_dropped);
   std::erase_if(readers_, is_dropped);
 }

@@ -106,6 +106,7 @@ flow::Activation Recording::activation(const Database& database, const CallbackI
   }
   if (const Publication* const source = database.publication(instance.source)) {
     known.times = message_times_.find(objects, *source, instance.callback);
+    known.not_before = arrival_order_.not_before(instance, *source);
   }
   if (instance.wait_end) {
     known.wait_begin = *instance.wait_begin;
@@ -116,11 +117,9 @@ flow::Activation Recording::activation(const Database& database, const CallbackI
     auto& grid =
         grids_.try_emplace(instance.callback, objects[*callback.timer].period).first->second;
     const Instant due = grid.add(instance);
-    InstanceId& before = newest_of_timer_[instance.callback];
-    if (const auto amended = grid.amended()) {
-      if (const auto position = find(before)) runs_[*position].arrival.first = *amended;
+    for (const auto& [id, amended] : grid.amended()) {
+      if (const auto position = find(id)) runs_[*position].arrival.first = amended;
     }
-    before = instance.id;
     known.due = instance.taken ? *instance.taken - grid.correction() : due;
   } else if (callback.triggers) {
     known.due = instance.taken.value_or(instance.start);

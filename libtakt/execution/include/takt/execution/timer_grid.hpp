@@ -27,6 +27,12 @@ namespace takt::execution {
 /// ended its executor's sleep or, if the executor was busy, as long after the time before as it
 /// usually is.
 ///
+/// A thread that sleeps over several points was starved, or its timer was reset. No timer is called
+/// less than a period after it was reset. So if the next call in time is sooner than that, and at a
+/// point of the grid before, the thread was starved, and the timer was due at those points
+/// meanwhile. A slower clock makes a thread sleep over points again and again, too, but always for
+/// the same time.
+///
 /// An executor that keeps expiries, and runs several in a row, says when each was
 /// (CallbackInstance::expired). Then nothing is estimated.
 class TimerGrid {
@@ -39,9 +45,14 @@ class TimerGrid {
   /// before (CallbackInstance::timer), which goes on in its place, has a grid of its own.
   Instant add(const CallbackInstance& instance);
 
-  /// What the instance that was added last shows of the one before: that was due at this time, and
-  /// not when add() said, because the timer was reset in between.
-  [[nodiscard]] std::optional<Instant> amended() const { return amended_; }
+  /// An instance that was due at another time than add() said.
+  struct Amendment {
+    InstanceId id = InstanceId::none;
+    Instant due;
+  };
+  /// What the instance that was added last shows of those before: that the timer was reset in
+  /// between, or that it was not.
+  [[nodiscard]] const std::vector<Amendment>& amended() const { return amended_; }
 
   /// Whether the timer has kept to grids of its period so far.
   [[nodiscard]] bool keeps_period() const { return keeps_period_; }
@@ -76,10 +87,16 @@ class TimerGrid {
   [[nodiscard]] Instant last_point_until(Instant time) const;
   /// Another timer has the same period.
   void begin_anew(TimerIndex timer);
-  /// Notes when an instance began, and whether so many can be calls of a timer of this period.
-  void note_start(Instant start);
+  /// Notes when an instance was chosen and began, and whether so many can be calls of a timer of
+  /// this period.
+  void note_start(Instant start, Instant chosen);
   /// Notes that an instance contradicts the grid.
   void note_departure();
+  /// Whether the newest start came as long after the one before as that after its own.
+  [[nodiscard]] bool is_regular() const;
+  /// Decides whether instances that came after sleeps over several points were late, or their timer
+  /// was reset.
+  void settle_long_sleeps(const CallbackInstance& instance, Instant called, Instant seen);
   /// Decides whether the timer was reset before the last instance or its executor woke up late.
   void settle_late_wake(Instant due, const std::optional<Instant>& woken, Instant start);
   /// When the timer was due that keeps to no grid.
@@ -99,7 +116,9 @@ class TimerGrid {
   Duration correction_{};
   bool is_same_grid_ = true;
   bool keeps_period_ = true;
-  std::optional<Instant> amended_;
+  std::vector<Amendment> amended_;
+  /// The instance that was added last.
+  InstanceId newest_ = InstanceId::none;
   /// The newest starts, the n-th at n modulo `most_starts`, and how many there were.
   static constexpr std::size_t most_starts = 16;
   std::array<Instant, most_starts> newest_starts_{};
@@ -111,6 +130,10 @@ class TimerGrid {
   std::size_t woken_ = 0;
   /// The last instance came after a sleep over its due time; its executor woke up then.
   std::optional<Instant> late_wake_;
+  /// The instances since the executor slept over several points, and when they were due if the
+  /// timer was not reset then: if `former_phase_` is a point still.
+  std::vector<Amendment> late_sleepers_;
+  Instant former_phase_;
   /// The due time before, and whether the timer ended a sleep then.
   std::optional<Instant> last_due_;
   bool last_woke_ = false;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <utility>
 
+#include "takt/execution/instances.hpp"
 #include "takt/flow/message_times.hpp"
 #include "takt/flow/stages.hpp"
 #include "takt/time/time.hpp"
@@ -25,6 +28,24 @@ struct Arrival {
   Instant second;
   /// What the message was in on its way.
   Stage way = Stage::in_transport;
+  /// It was on its way until then: see ArrivalOrder.
+  Instant not_before = Instant::min();
+};
+
+/// Messages of one publisher come in their order. So none came before the end of a sleep that was
+/// ended by an older one.
+class ArrivalOrder {
+ public:
+  /// Until when the message of an instance had not come, if an older message shows that.
+  std::optional<Instant> not_before(const execution::CallbackInstance& instance,
+                                    const execution::Publication& publication);
+
+ private:
+  struct Newest {
+    Instant taken = Instant::min();
+    Instant not_before = Instant::min();
+  };
+  std::map<std::pair<execution::ObservedCallbackIndex, execution::PublisherIndex>, Newest> newest_;
 };
 
 /// A run's message was sent before its reader was made: when that was, and when the message came
@@ -41,6 +62,8 @@ struct Activation {
   std::optional<Instant> due;
   /// Of its message, if Fast DDS's events were recorded.
   std::optional<MessageTimes::Times> times;
+  /// Its message had not come before, if ArrivalOrder shows that.
+  std::optional<Instant> not_before;
   /// Its message came through shared memory.
   bool by_memory = false;
   /// The last wait of its thread; both the same where none was recorded.

@@ -230,8 +230,6 @@ class Measurer final : public execution::Observer {
   /// The state that links the instances of a callback of the model to those before.
   struct CallbackState {
     std::optional<execution::TimerGrid> grid;
-    /// The newest instance of a timer.
-    execution::InstanceId newest_run = execution::InstanceId::none;
     std::optional<links::HeldMessages<links::MessageCount>> join;
     /// Whether the join was inferred from which of its runs published: those complete a set.
     bool publishes_sets = false;

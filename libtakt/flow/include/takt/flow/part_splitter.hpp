@@ -34,8 +34,9 @@ class Peers {
 /// nothing if that has passed.
 ///
 /// - A message is in transport until Fast DDS had received it, if its events were recorded; else as
-///   long as the receiving thread waited for work. Then it waits in the executor, behind the runs
-///   of its thread or of the executor's other threads.
+///   long as the receiving thread waited for work, and until the one that its publisher sent before
+///   it had come. Then it waits in the executor, behind the runs of its thread or of the executor's
+///   other threads.
 /// - A message through shared memory is there as soon as it is sent. It is on its way as long as
 ///   the receiving thread waited for work.
 /// - A message that was sent before its subscription was made waits for nobody until then: that
@@ -155,6 +156,9 @@ class PartSplitter {
         break;
       case Arrival::Known::waited:
       case Arrival::Known::waited_last:
+        if (message && !message->intra_process) {
+          until(std::min(arrival.not_before, start), {arrival.way});
+        }
         if (message && !message->intra_process && now_ < arrival.second &&
             (arrival.known == Arrival::Known::waited_last || rows_.peers(thread).empty())) {
           wait(arrival.first, thread);

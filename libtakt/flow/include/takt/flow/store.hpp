@@ -109,6 +109,8 @@ class Store final : public execution::Observer {
 
   /// For a run whose message was sent before its reader was made.
   [[nodiscard]] std::optional<Late> late(InstanceId id) const;
+  /// Until when a run's message had not come, if messages before it show that (ArrivalOrder).
+  [[nodiscard]] std::optional<Instant> not_before(InstanceId id) const;
 
   /// The clocks of the hosts, as estimated from the messages between them so far.
   [[nodiscard]] const ClockEstimator& clocks() const { return clocks_; }
@@ -147,7 +149,8 @@ class Store final : public execution::Observer {
   std::vector<Message> messages_;
   std::unordered_map<InstanceId, MessageTimes::Times> times_;
   std::unordered_map<InstanceId, Late> late_;
-  std::map<execution::ObservedCallbackIndex, InstanceId> newest_of_timer_;
+  std::unordered_map<InstanceId, Instant> not_before_;
+  ArrivalOrder arrival_order_;
   std::unordered_map<InstanceId, std::vector<InstanceId>> reads_;
   std::unordered_map<InstanceId, InstanceId> readers_;
   MessageTimes message_times_;

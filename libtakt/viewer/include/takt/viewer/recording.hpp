@@ -191,7 +191,7 @@ class Recording final : public execution::Observer {
   std::vector<std::optional<model::CallbackIndex>> matches_;
   std::vector<statistics::Distribution> execution_times_;
   std::map<execution::ObservedCallbackIndex, execution::TimerGrid> grids_;
-  std::map<execution::ObservedCallbackIndex, execution::InstanceId> newest_of_timer_;
+  flow::ArrivalOrder arrival_order_;
   LeftOut left_out_;
   std::set<execution::ObservedCallbackIndex> misses_some_of_;
   Instant whole_until_ = Instant::max();
