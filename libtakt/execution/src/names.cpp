@@ -208,4 +208,11 @@ std::vector<std::string> callback_ids(const Objects& objects) {
   return all;
 }
 
+std::string_view without_number(std::string_view id) {
+  const std::size_t mark = id.rfind('#');
+  const bool is_number = mark != std::string_view::npos && mark + 1 < id.size() &&
+                         id.find_first_not_of("0123456789", mark + 1) == std::string_view::npos;
+  return is_number ? id.substr(0, mark) : id;
+}
+
 }  // namespace takt::execution

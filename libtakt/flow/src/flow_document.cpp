@@ -199,7 +199,7 @@ class Writer {
     const auto node = node_of(step);
     const std::string name = node.is_null() ? "unknown" : node.get<std::string>();
     const auto topic = path.topic ? path.topic : received(step);
-    return topic ? fmt::format("{}:{}", name, objects_[*topic]) : name;
+    return topic ? fmt::format("{}:{}{}", name, objects_[*topic], number(step, path.topic)) : name;
   }
 
   [[nodiscard]] std::string sink(const Path& path) const {
@@ -207,7 +207,27 @@ class Writer {
     const auto node = node_of(step);
     const std::string name = node.is_null() ? "unknown" : node.get<std::string>();
     const auto topic = path.last_topic ? path.last_topic : received(step);
-    return topic ? fmt::format("{}:{}", name, objects_[*topic]) : name;
+    return topic ? fmt::format("{}:{}{}", name, objects_[*topic], number(step, path.last_topic))
+                 : name;
+  }
+
+  /// "#2" behind what has the name of something else: that of the callback, or of its node where
+  /// the name is that of a publisher.
+  [[nodiscard]] std::string number(const Step& step,
+                                   const std::optional<execution::TopicIndex>& publishes) const {
+    if (!publishes && step.callback) {
+      const std::string_view id = ids_[step.callback->value()];
+      return std::string(id.substr(execution::without_number(id).size()));
+    }
+    const auto node = step.callback    ? objects_.node_of(objects_[*step.callback])
+                      : step.publisher ? objects_[*step.publisher].node
+                                       : std::nullopt;
+    if (!node) return "";
+    const auto last = objects_.nodes.begin() + static_cast<std::ptrdiff_t>(node->value());
+    const auto before = std::count_if(objects_.nodes.begin(), last, [&](const auto& other) {
+      return !other.continues && other.full_name() == last->full_name();
+    });
+    return before == 0 ? "" : fmt::format("#{}", before + 1);
   }
 
   /// Whether a path goes on to, or comes from, what the user wanted left out of the recording.

@@ -27,11 +27,12 @@ class Finder {
     }
   }
 
-  /// The callbacks of this name.
+  /// The callbacks of this name, also if a number distinguishes them.
   Selection called() const {
     Selection found = empty();
     for (std::size_t i = 0; i < objects_.callbacks.size(); ++i) {
-      found.callbacks[i] = bare(ids_[i]) == name_ ||
+      const std::string_view id = bare(ids_[i]);
+      found.callbacks[i] = id == name_ || execution::without_number(id) == name_ ||
                            bare(execution::display_name(objects_, objects_.callbacks[i])) == name_;
     }
     return found;

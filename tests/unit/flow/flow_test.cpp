@@ -398,6 +398,96 @@ TEST_F(OneToOne, WaitsBehindOtherCallbacksAreNamed) {
 }
 
 /// Nodes in a row that each join two inputs and publish both inputs of the next one.
+/// The middleware delivered three messages together, long after they were sent: nobody waited for
+/// the executor, which slept.
+TEST(Transport, MessagesThatCameTogetherWereAllOnTheirWayUntilTheOldestCame) {
+  Scenario scenario;
+  Program sender = scenario.program(1, "h", "sender");
+  Program receiver = scenario.program(2, "h", "receiver");
+  const auto source = scenario.node(sender, "source");
+  const auto sink = scenario.node(receiver, "sink");
+  const auto publisher = scenario.publisher(sender, source, "/t");
+  const auto subscription = scenario.subscription(receiver, sink, "/t");
+  scenario.wait(receiver);
+  for (const std::int64_t stamp : {1, 2, 3}) {
+    scenario.publish(sender, publisher, stamp);
+    scenario.now += 20'000;
+  }
+  for (const std::int64_t stamp : {1, 2, 3}) {
+    scenario.look(receiver);
+    scenario.handle(receiver, subscription, stamp, 100);
+    scenario.wait(receiver);
+    scenario.now += 5;
+  }
+  // This one came while the executor was busy.
+  scenario.look(receiver);
+  scenario.publish(sender, publisher, 4);
+  scenario.now += 3'000;
+  scenario.wait(receiver);
+  scenario.now += 5;
+  scenario.look(receiver);
+  scenario.handle(receiver, subscription, 4, 100);
+  const json document = follow(scenario, between("/t", "/sink:/t"));
+  ASSERT_EQ(document["flows"].size(), 1u);
+  const auto spent = [](const json& told, const char* stage) -> double {
+    double time = 0;
+    for (const json& part : told["parts"]) {
+      time += part["stage"] == stage ? part["duration"].get<double>() : 0;
+    }
+    return time;
+  };
+  const json& worst = document["flows"][0]["worst"];
+  ASSERT_EQ(worst.size(), 4u);
+  // They waited for the runs of those before them, and the last one for its executor alone.
+  EXPECT_NEAR(spent(worst[0], "in_transport"), 60'000'000, 5'000);
+  EXPECT_EQ(spent(worst[0], "waiting_in_executor"), 0);
+  EXPECT_NEAR(spent(worst[1], "in_transport"), 40'000'000, 5'000);
+  EXPECT_NEAR(spent(worst[1], "waiting_in_executor"), 100'000, 5'000);
+  EXPECT_NEAR(spent(worst[2], "in_transport"), 20'000'000, 5'000);
+  EXPECT_NEAR(spent(worst[2], "waiting_in_executor"), 205'000, 5'000);
+  EXPECT_NEAR(spent(worst[3], "in_transport"), 0, 5'000);
+  EXPECT_NEAR(spent(worst[3], "waiting_in_executor"), 3'000'000, 5'000);
+}
+
+TEST_F(OneToOne, AllThatAreCalledAlikeAreShownWithTheirNumbers) {
+  Program other = scenario.program(9, "h", "twin");
+  const auto twin = scenario.subscription(other, scenario.node(other, "sink"), "/topic_b");
+  const auto again = scenario.subscription(sink, sink_node, "/topic_b");
+  flow(5'000, 1);
+  for (const auto& [program, reader] : {std::pair(other, twin), std::pair(sink, again)}) {
+    scenario.now += 100;
+    scenario.handle(program, reader, 1, 10);
+  }
+  for (const char* to : {"/sink:/topic_b", "/sink", "/topic_b"}) {
+    std::vector<std::string> ends;
+    const json document = follow(scenario, between("/topic_a", to));
+    for (const json& found : document["flows"]) {
+      ends.push_back(found["to"].get<std::string>());
+    }
+    EXPECT_THAT(ends, testing::UnorderedElementsAre("/sink:/topic_b", "/sink:/topic_b#2",
+                                                    "/sink:/topic_b#3"))
+        << to;
+  }
+  const json one = follow(scenario, between("/topic_a", "/sink:/topic_b#2"));
+  EXPECT_EQ(one["flows"].size(), 1u);
+}
+
+TEST_F(OneToOne, PublishersOfNodesThatAreCalledAlikeAreShownWithTheirNumbers) {
+  Program other = scenario.program(9, "h", "twin");
+  const auto node = scenario.node(other, "sync_one_to_one");
+  const auto publisher = scenario.publisher(other, node, "/topic_b");
+  flow(5'000, 1);
+  scenario.publish(other, publisher, 2);
+  scenario.handle(sink, on_b, 2, 10);
+  std::vector<std::string> begins;
+  const json document = follow(scenario, between("sync_one_to_one:topic_b", "sink"));
+  for (const json& found : document["flows"]) {
+    begins.push_back(found["from"].get<std::string>());
+  }
+  EXPECT_THAT(begins, testing::UnorderedElementsAre("/sync_one_to_one:/topic_b",
+                                                    "/sync_one_to_one:/topic_b#2"));
+}
+
 TEST(Joins, InARowAreFollowedAsFarAsTheLimitAlsoWhereNoWayLeadsToTheSource) {
   constexpr int joins = 20;
   Scenario scenario;

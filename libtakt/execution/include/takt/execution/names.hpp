@@ -37,6 +37,8 @@ class CallbackIds {
 /// Ids of all callbacks, in the order of Objects::callbacks: "/planner:timer-100ms",
 /// "/planner:/robot/pose" (node:topic), unique by a suffix "#2", "#3" … in order of registration.
 [[nodiscard]] std::vector<std::string> callback_ids(const Objects& objects);
+/// The id without such a suffix.
+[[nodiscard]] std::string_view without_number(std::string_view id);
 
 /// The use of a topic or service that is no part of an application. `parameters` includes the
 /// descriptions of types.
