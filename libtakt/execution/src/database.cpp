@@ -1,6 +1,7 @@
 #include "takt/execution/database.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace takt::execution {
 
@@ -10,6 +11,24 @@ std::map<ClientIndex, Database::Calls> Database::unanswered() const {
     Calls& calls = found[call.first];
     ++calls.count;
     calls.first = std::min(calls.first, time);
+  }
+  return found;
+}
+
+std::map<SubscriptionIndex, std::uint64_t> Database::unheard() const {
+  std::map<SubscriptionIndex, std::uint64_t> found;
+  std::set<ObservedCallbackIndex> hearing;
+  for (std::size_t i = 0; i < heard_.size(); ++i) {
+    if (heard_[i].any) hearing.insert(objects_.subscriptions[i].callback);
+  }
+  for (std::size_t i = 0; i < heard_.size() && !hearing.empty(); ++i) {
+    const Subscription& subscription = objects_.subscriptions[i];
+    const bool is_newest = objects_[subscription.callback].subscription == SubscriptionIndex(i);
+    if (!is_newest || hearing.contains(subscription.callback)) continue;
+    const auto sent = sent_.find({threads_[subscription.process].host, subscription.topic});
+    if (sent != sent_.end() && sent->second > heard_[i].sent_before) {
+      found[SubscriptionIndex(i)] = sent->second - heard_[i].sent_before;
+    }
   }
   return found;
 }

@@ -828,6 +828,7 @@ const CallbackInstance* Interpreter::enclose(const Occurrence& at, Publication& 
 }
 
 void Interpreter::announce(PublicationId id) {
+  count_sent(*database_.messages_.find(id));
   tell(&Observer::on_publication, *database_.messages_.find(id));
 }
 
@@ -860,8 +861,22 @@ Interpreter::InProcess& Interpreter::in_process(ThreadIndex thread) {
   return grow_to(in_process_, thread);
 }
 
+void Interpreter::count_sent(const Publication& publication) {
+  const auto host_of = [this](ProcessIndex process) { return database_.threads_[process].host; };
+  const auto& subscriptions = database_.objects_.subscriptions;
+  for (std::size_t i = database_.heard_.size(); i < subscriptions.size(); ++i) {
+    const auto sent =
+        database_.sent_.find({host_of(subscriptions[i].process), subscriptions[i].topic});
+    database_.heard_.push_back({false, sent == database_.sent_.end() ? 0 : sent->second});
+  }
+  if (publication.kind != Publication::Kind::message || publication.repeats_intra_process) return;
+  const ProcessIndex process = database_.threads_[publication.thread].process;
+  ++database_.sent_[{host_of(process), publication.topic}];
+}
+
 void Interpreter::take(const Received* received) {
   if (received != nullptr && received->subscription) {
+    grow_to(database_.heard_, *received->subscription).any = true;
     tell(&Observer::on_take, Take{*received->subscription, received->time, received->source});
   }
 }

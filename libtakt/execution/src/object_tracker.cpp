@@ -356,6 +356,10 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclSubscriptionI
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppSubscriptionInit& object) {
   subscription_objects_.at(at.process, object.subscription) = object.subscription_handle;
   announced_subscriptions_.at(at.process, object.subscription_handle) = true;
+  const auto* const known = subscriptions_.find(at.process, object.subscription_handle);
+  if (known != nullptr && buffered_objects_.find(at.process, object.subscription) != nullptr) {
+    objects_[*known].has_buffer = true;
+  }
 }
 
 void ObjectTracker::on(const Occurrence& at,
@@ -455,6 +459,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppBufferToIp
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppIpbToSubscription& reader) {
   buffer_readers_.at(at.process, reader.ipb) = reader.subscription;
+  buffered_objects_.at(at.process, reader.subscription) = true;
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::MessageLinkPeriodicAsync& link) {

@@ -182,6 +182,27 @@ void add_late_readers(const Database& database, std::vector<std::string>& lines)
   }
 }
 
+/// Fewer messages than these may be lost before a subscription is matched.
+constexpr std::uint64_t enough_unheard = 8;
+
+void add_unheard(const Database& database, std::vector<std::string>& lines) {
+  const Objects& objects = database.objects();
+  for (const auto& [index, messages] : database.unheard()) {
+    const Subscription& subscription = objects[index];
+    const auto ended = database.threads().ended(subscription.process);
+    const Instant newest = database.newest_event(subscription.process);
+    if (messages < enough_unheard || newest - subscription.since < too_long ||
+        (ended && newest - *ended > too_long) || is_infrastructure(objects[subscription.topic]) ||
+        objects.is_left_out(subscription.node, subscription.topic)) {
+      continue;
+    }
+    lines.push_back(fmt::format(
+        "{}: none of the {} messages came that were sent while the subscription was there: their "
+        "qualities of service may not match, or nobody takes them",
+        place(objects, subscription.callback), messages));
+  }
+}
+
 /// "process 101 (camera)".
 std::string name_of(const events::Process& process) {
   return fmt::format("process {} ({})", process.id, process.name);
@@ -349,6 +370,7 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
   }
   add_unfinished(database, lines);
   add_late_readers(database, lines);
+  add_unheard(database, lines);
   return lines;
 }
 

@@ -17,8 +17,13 @@ void Summarizer::on_publication(const Database& /*database*/, const Publication&
   }
 }
 
-void Summarizer::on_take(const Database& /*database*/, const Take& take) {
-  ++grow_to(summary_.takes, take.subscription);
+void Summarizer::on_take(const Database& database, const Take& take) {
+  const Subscription& subscription = database.objects()[take.subscription];
+  const Publication* const sent = database.publication(take.source);
+  const bool is_thrown_away = subscription.has_buffer && sent != nullptr &&
+                              sent->repeats_intra_process &&
+                              database.threads()[sent->thread].process == subscription.process;
+  if (!is_thrown_away) ++grow_to(summary_.takes, take.subscription);
 }
 
 }  // namespace takt::execution

@@ -295,8 +295,10 @@ void Builder::add_executors() {
     if (observed.tells_no_waits && !observed.announced && !observed.is_source &&
         observed.threads.size() == 1) {
       warnings_.push_back(
-          fmt::format("executor {} told of no waits, as executors of events do, and is taken for "
-                      "one; if it is another, record its events (ros2:rclcpp_executor_*)",
+          fmt::format("executor {} told of no waits and is taken for one of events; rclcpp's "
+                      "StaticSingleThreadedExecutor and loops over a wait set tell of none, too: "
+                      "if it is one of those, bounds on it do not hold; if it is another, record "
+                      "its events (ros2:rclcpp_executor_*)",
                       ids[i]));
     }
     threads_of_.push_back(observed.threads);

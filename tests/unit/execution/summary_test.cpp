@@ -106,6 +106,59 @@ TEST(Summary, ListsWhatTheTraceTells) {
   EXPECT_EQ(document["warnings"], json::array());
 }
 
+/// rclcpp publishes for other processes what went through its buffers, and a subscription that has
+/// a buffer throws away what it takes of that.
+TEST(Summary, WhatASubscriptionThrowsAwayIsNotReceived) {
+  Scenario scenario;
+  Program program = scenario.program(1, "h", "p");
+  Program outside = scenario.program(2, "h", "q");
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto buffered = scenario.subscription(program, node, "/t");
+  const auto plain = scenario.subscription(program, node, "/t");
+  const auto far = scenario.subscription(outside, scenario.node(outside, "m"), "/t");
+  scenario.add(program, EventType::rclcpp_construct_ring_buffer, {0xb0, 4});
+  scenario.add(program, EventType::rclcpp_buffer_to_ipb, {0xb0, 0xb1});
+  scenario.add(program, EventType::rclcpp_ipb_to_subscription, {0xb1, 0x7000});
+  scenario.add(program, EventType::rclcpp_subscription_init, {buffered.handle, 0x7000});
+  for (const std::int64_t stamp : {1, 2}) {
+    scenario.add(program, EventType::rclcpp_intra_publish, {publisher.handle, 0x55});
+    scenario.add(program, EventType::rclcpp_ring_buffer_enqueue, {0xb0, 0, 1, 0});
+    scenario.publish(program, publisher, stamp);
+    scenario.take(program, buffered, stamp);
+    scenario.add(program, EventType::rclcpp_ring_buffer_dequeue, {0xb0, 0, 1});
+    scenario.handle(program, plain, stamp, 10);
+    scenario.handle(outside, far, stamp, 10);
+  }
+  const json document = summarise(scenario);
+  EXPECT_EQ(document["topics"][0]["publications"], 2);
+  EXPECT_EQ(document["topics"][0]["takes"], 6);
+  for (const json& subscription : document["subscriptions"]) EXPECT_EQ(subscription["count"], 2);
+}
+
+/// A second subscription of the topic with another quality of service, say.
+TEST(Summary, ASubscriptionThatReceivesNothingOfWhatIsSentIsTold) {
+  const auto warnings = [](int messages, std::int64_t apart) {
+    Scenario scenario;
+    Program program = scenario.program(1, "h", "p");
+    const auto node = scenario.node(program, "n");
+    const auto publisher = scenario.publisher(program, node, "/t");
+    const auto good = scenario.subscription(program, node, "/t");
+    scenario.publish(program, publisher, 1);
+    scenario.subscription(program, scenario.node(program, "bad"), "/t");
+    for (int stamp = 2; stamp < messages + 2; ++stamp) {
+      scenario.now += apart;
+      scenario.publish(program, publisher, stamp);
+      scenario.handle(program, good, stamp, 10);
+    }
+    return summarise(scenario)["warnings"].get<std::vector<std::string>>();
+  };
+  EXPECT_THAT(warnings(100, 50'000),
+              testing::ElementsAre(testing::StartsWith("/bad: /t: none of the 100 messages came")));
+  EXPECT_THAT(warnings(100, 1'000), testing::IsEmpty()) << "it may not be matched yet";
+  EXPECT_THAT(warnings(5, 500'000), testing::IsEmpty()) << "they may have been lost";
+}
+
 TEST(Summary, ThreadsThatShareCallbacksAreOneExecutor) {
   Scenario scenario;
   Program main = scenario.program(1, "h", "p");

@@ -52,6 +52,10 @@ class Database {
   [[nodiscard]] const std::map<ObservedCallbackIndex, LateReader>& late_readers() const {
     return late_readers_;
   }
+  /// Subscriptions that took nothing, and how many messages were sent on their topics by programs
+  /// of their host while they were there. Empty if no message was taken at all: takes are not
+  /// recorded.
+  [[nodiscard]] std::map<SubscriptionIndex, std::uint64_t> unheard() const;
   /// Calls of services that have not been answered. Some are left out if there are very many.
   struct Calls {
     std::uint64_t count = 0;
@@ -82,6 +86,13 @@ class Database {
   std::optional<Instant> steady_since_;
   std::vector<CallbackInstance> open_instances_;
   std::map<ObservedCallbackIndex, LateReader> late_readers_;
+  /// By subscription: whether it took a message, and how many had been sent on its topic before.
+  struct Heard {
+    bool any = false;
+    std::uint64_t sent_before = 0;
+  };
+  std::vector<Heard> heard_;
+  std::map<std::pair<HostIndex, TopicIndex>, std::uint64_t> sent_;
   /// When requests were sent that have no response yet, by client and number.
   std::map<std::pair<ClientIndex, std::int64_t>, Instant> awaited_;
   std::vector<Instant> newest_events_;  // by host

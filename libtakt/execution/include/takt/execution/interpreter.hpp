@@ -160,6 +160,8 @@ class Interpreter {
   /// event source and ends with the publication, returns it.
   const CallbackInstance* enclose(const Occurrence& at, Publication& publication);
   void announce(PublicationId id);
+  /// Counts what is sent on each topic.
+  void count_sent(const Publication& publication);
 
   /// Gives the instance that begins or ends now its processor time by the scheduler's events.
   void update_run_time(const Occurrence& at);

@@ -180,6 +180,7 @@ class ObjectTracker {
   /// Ring buffer → intra-process buffer → rclcpp's subscription object.
   HandleMap<Handle> buffer_owners_;
   HandleMap<Handle> buffer_readers_;
+  HandleMap<bool> buffered_objects_;
   HandleMap<CallbackHandle> callback_handles_;
   std::vector<char> recovered_;  // by process
   /// By node: the objects that named it before an event described it.

@@ -74,6 +74,9 @@ struct Subscription {
   Gid gid{};
   ObservedCallbackIndex callback;
   Instant since;
+  /// rclcpp brings it the messages of its process by a buffer. It takes them from the middleware,
+  /// too, and throws those away.
+  bool has_buffer = false;
 };
 
 struct Timer {
