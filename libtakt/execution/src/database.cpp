@@ -19,7 +19,7 @@ std::map<SubscriptionIndex, std::uint64_t> Database::unheard() const {
   std::map<SubscriptionIndex, std::uint64_t> found;
   std::set<ObservedCallbackIndex> hearing;
   for (std::size_t i = 0; i < heard_.size(); ++i) {
-    if (heard_[i].any) hearing.insert(objects_.subscriptions[i].callback);
+    if (heard_[i].takes != 0) hearing.insert(objects_.subscriptions[i].callback);
   }
   for (std::size_t i = 0; i < heard_.size() && !hearing.empty(); ++i) {
     const Subscription& subscription = objects_.subscriptions[i];

@@ -867,7 +867,7 @@ void Interpreter::count_sent(const Publication& publication) {
   for (std::size_t i = database_.heard_.size(); i < subscriptions.size(); ++i) {
     const auto sent =
         database_.sent_.find({host_of(subscriptions[i].process), subscriptions[i].topic});
-    database_.heard_.push_back({false, sent == database_.sent_.end() ? 0 : sent->second});
+    database_.heard_.push_back({0, sent == database_.sent_.end() ? 0 : sent->second});
   }
   if (publication.kind != Publication::Kind::message || publication.repeats_intra_process) return;
   const ProcessIndex process = database_.threads_[publication.thread].process;
@@ -876,7 +876,7 @@ void Interpreter::count_sent(const Publication& publication) {
 
 void Interpreter::take(const Received* received) {
   if (received != nullptr && received->subscription) {
-    grow_to(database_.heard_, *received->subscription).any = true;
+    ++grow_to(database_.heard_, *received->subscription).takes;
     tell(&Observer::on_take, Take{*received->subscription, received->time, received->source});
   }
 }

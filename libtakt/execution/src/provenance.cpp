@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -203,6 +204,35 @@ void add_unheard(const Database& database, std::vector<std::string>& lines) {
   }
 }
 
+/// Names what takes messages by itself where nothing shows what becomes of them.
+void add_unhandled(const Database& database, std::vector<std::string>& lines) {
+  struct Taken {
+    std::uint64_t all = 0;
+    std::uint64_t unhandled = 0;
+  };
+  const Objects& objects = database.objects();
+  const auto& unhandled = database.anomalies().unhandled_of_subscription;
+  std::map<std::string, Taken> of_place;  // wait_for_message makes a subscription for each message
+  const auto untold = without_callbacks(objects);  // which has a warning of its own
+  for (std::size_t i = 0; i < unhandled.size(); ++i) {
+    const Subscription& subscription = objects.subscriptions[i];
+    if (subscription.has_buffer || is_infrastructure(objects[subscription.topic]) ||
+        std::ranges::find(untold, subscription.process) != untold.end()) {
+      continue;
+    }
+    Taken& taken = of_place[place(objects, subscription.callback)];
+    taken.all += database.takes(SubscriptionIndex(i));
+    taken.unhandled += unhandled[i];
+  }
+  for (const auto& [name, taken] : of_place) {
+    if (taken.unhandled < enough_unheard || 2 * taken.unhandled < taken.all) continue;
+    lines.push_back(fmt::format(
+        "{}: {} messages were taken and no callback ran (rclpy.wait_for_message, for instance): "
+        "what becomes of them is not known",
+        name, taken.unhandled));
+  }
+}
+
 /// "process 101 (camera)".
 std::string name_of(const events::Process& process) {
   return fmt::format("process {} ({})", process.id, process.name);
@@ -305,10 +335,16 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
     }
   }
   if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
+    const auto counts = source.counts();
+    const bool has_switches = std::ranges::any_of(
+        counts, [](const auto& entry) { return entry.first.ends_with("sched_switch"); });
     lines.push_back(fmt::format(
         "{} events and {} packets were lost while recording: chains may be cut and counts too "
-        "low; record with larger buffers (--buffer) or fewer events (--exclude)",
-        losses.discarded_events, losses.discarded_packets));
+        "low; record with larger buffers (--buffer) or fewer events (--exclude){}",
+        losses.discarded_events, losses.discarded_packets,
+        has_switches ? "; switches of processors that the kernel did not report are among them, "
+                       "for which no buffer helps (docs/tracing.md)"
+                     : ""));
   }
   if (losses.cut_elements != 0) {
     lines.push_back(fmt::format("{} elements of lists are left out: no list is longer than {}",
@@ -371,6 +407,7 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
   add_unfinished(database, lines);
   add_late_readers(database, lines);
   add_unheard(database, lines);
+  add_unhandled(database, lines);
   return lines;
 }
 

@@ -23,8 +23,10 @@ TakeTracker::Pending& TakeTracker::pending(ThreadIndex thread) { return grow_to(
 
 void TakeTracker::abandon(ThreadIndex thread) {
   Pending& slot = pending(thread);
-  anomalies_.takes_without_callback += slot.active ? 1u : 0u;
-  slot.active = false;
+  if (!std::exchange(slot.active, false)) return;
+  ++anomalies_.takes_without_callback;
+  const auto& subscription = slot.received.subscription;
+  if (subscription) ++grow_to(anomalies_.unhandled_of_subscription, *subscription);
 }
 
 const Received* TakeTracker::receive(ThreadIndex thread, const Received& received) {
@@ -255,9 +257,7 @@ void TakeTracker::bind(PublicationId unmatched, InstanceId instance) {
 }
 
 void TakeTracker::finish() {
-  for (const Pending& slot : pending_) {
-    anomalies_.takes_without_callback += slot.active ? 1 : 0;
-  }
+  for (std::size_t i = 0; i < pending_.size(); ++i) abandon(ThreadIndex(i));
   pending_.clear();
 }
 

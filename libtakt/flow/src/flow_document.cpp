@@ -195,20 +195,22 @@ class Writer {
   }
 
   [[nodiscard]] std::string source(const Path& path) const {
-    const Step& step = path.steps.front();
-    const auto node = node_of(step);
-    const std::string name = node.is_null() ? "unknown" : node.get<std::string>();
-    const auto topic = path.topic ? path.topic : received(step);
-    return topic ? fmt::format("{}:{}{}", name, objects_[*topic], number(step, path.topic)) : name;
+    return end_of(path.steps.front(), path.topic);
   }
 
   [[nodiscard]] std::string sink(const Path& path) const {
-    const Step& step = path.steps.back();
+    return end_of(path.steps.back(), path.last_topic);
+  }
+
+  /// What a path begins or ends with: a message on a topic that the element publishes, or, without
+  /// one, what it receives. What triggers a timer that fires once has no name.
+  [[nodiscard]] std::string end_of(const Step& step,
+                                   const std::optional<execution::TopicIndex>& publishes) const {
     const auto node = node_of(step);
     const std::string name = node.is_null() ? "unknown" : node.get<std::string>();
-    const auto topic = path.last_topic ? path.last_topic : received(step);
-    return topic ? fmt::format("{}:{}{}", name, objects_[*topic], number(step, path.last_topic))
-                 : name;
+    const auto topic = publishes ? publishes : received(step);
+    if (!topic || objects_[*topic].empty()) return name;
+    return fmt::format("{}:{}{}", name, objects_[*topic], number(step, publishes));
   }
 
   /// "#2" behind what has the name of something else: that of the callback, or of its node where

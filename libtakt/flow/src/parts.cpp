@@ -90,11 +90,15 @@ Instant Splitter::due(const Run& run) const {
   return run.activation + history_.store().correction(run.callback);
 }
 
-Arrival Splitter::arrival(InstanceId id, const Run& run, bool has_message) const {
-  // A timer that fires once: its message is that it was made.
-  const bool is_triggered = has_message && database_.objects()[run.callback].triggers;
+Arrival Splitter::arrival(InstanceId id, const Run& run, const Message* message) const {
+  // A timer that fires once: its message is that it was made, and it was due a period later.
+  const execution::Objects& objects = database_.objects();
+  const execution::Callback& callback = objects[run.callback];
+  const auto due = message != nullptr && callback.triggers
+                       ? std::optional(message->sent + objects[*callback.timer].period)
+                       : std::nullopt;
   return arrival_of({.late = history_.store().late(id),
-                     .due = is_triggered ? std::optional(due(run)) : std::nullopt,
+                     .due = due,
                      .times = history_.store().times(id),
                      .not_before = history_.store().not_before(id),
                      .by_memory = run.by_memory,
@@ -133,7 +137,7 @@ void Splitter::add_delivery(Cursor& cursor, const Hop& hop) const {
     }
   }
   const Message* const message = store.find(hop.message);
-  cursor.deliver(sent(message), arrival(hop.run, run, message != nullptr), run.start, run.thread);
+  cursor.deliver(sent(message), arrival(hop.run, run, message), run.start, run.thread);
   cursor.back_to(run.start);
 }
 

@@ -58,6 +58,18 @@ def info(
     tables = (_processes, _executors_and_callbacks, _topics)
     for table in (table for make in tables for table in make(document, everything)):
         show(table, "")
+    for line in _measured(document):
+        console.say(line)
+
+
+def _measured(document: Json) -> Iterator[str]:
+    """A line for people on what the times of callbacks are."""
+    times = (each["execution_time"] for each in document["callbacks"])
+    sources = {each["source"] for each in times if each}
+    if sources == {"wall_time"}:
+        yield "takt: times of callbacks are from their start to their end"
+    elif sources and not sources & {"wall_time", "mixed"}:
+        yield "takt: times of callbacks are processor time, without waits within them"
 
 
 def _active_phase(traces: list[str], json: bool) -> None:

@@ -159,6 +159,20 @@ TEST(Summary, ASubscriptionThatReceivesNothingOfWhatIsSentIsTold) {
   EXPECT_THAT(warnings(5, 500'000), testing::IsEmpty()) << "they may have been lost";
 }
 
+TEST(Summary, MessagesThatAreTakenWithoutACallbackAreTold) {
+  Scenario scenario;
+  Program program = scenario.program(1, "h", "p");
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  scenario.run(program, scenario.timer(program, node, std::chrono::milliseconds(5)), 10);
+  for (int stamp = 1; stamp <= 20; ++stamp) {
+    scenario.publish(program, publisher, stamp);
+    scenario.take(program, scenario.subscription(program, node, "/t"), stamp);
+  }
+  EXPECT_THAT(summarise(scenario)["warnings"].get<std::vector<std::string>>(),
+              testing::Contains(testing::HasSubstr("/n: /t: 20 messages were taken and no")));
+}
+
 TEST(Summary, ThreadsThatShareCallbacksAreOneExecutor) {
   Scenario scenario;
   Program main = scenario.program(1, "h", "p");

@@ -488,6 +488,39 @@ TEST_F(OneToOne, PublishersOfNodesThatAreCalledAlikeAreShownWithTheirNumbers) {
                                                     "/sync_one_to_one:/topic_b#2"));
 }
 
+TEST(Timers, ThatFireOnceAreLateAfterTheirPeriodAlone) {
+  Scenario scenario;
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto input = scenario.subscription(program, node, "/x");
+  const auto output = scenario.publisher(program, node, "/y");
+  const auto reader = scenario.subscription(program, node, "/y");
+  for (int stamp = 1; stamp <= 12; ++stamp) {
+    scenario.now = stamp * 300'000;
+    scenario.take(program, input, stamp);
+    scenario.start(program, input.callback);
+    const auto timer = scenario.timer(program, node, std::chrono::milliseconds(40));
+    scenario.now += 1'000;
+    scenario.end(program, input.callback);
+    scenario.now = stamp * 300'000 + (stamp == 9 ? 240'000 : 40'050);  // starved once
+    scenario.run(program, timer, 100, std::pair(output, stamp));
+    scenario.handle(program, reader, stamp, 10);
+  }
+  FlowOptions options;
+  options.to = "/n:/y";
+  const json document = follow(scenario, options);
+  ASSERT_EQ(document["flows"].size(), 1u);
+  EXPECT_EQ(document["flows"][0]["from"], "/n");
+  double due = 0;
+  double executor = 0;
+  for (const json& part : document["flows"][0]["worst"][0]["parts"]) {
+    due += part["stage"] == "waiting_for_timer" ? part["duration"].get<double>() : 0;
+    executor += part["stage"] == "waiting_in_executor" ? part["duration"].get<double>() : 0;
+  }
+  EXPECT_NEAR(due, 40'000'000, 1'000'000);
+  EXPECT_NEAR(executor, 200'000'000, 1'000'000);
+}
+
 TEST(Joins, InARowAreFollowedAsFarAsTheLimitAlsoWhereNoWayLeadsToTheSource) {
   constexpr int joins = 20;
   Scenario scenario;

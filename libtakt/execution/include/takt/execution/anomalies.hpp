@@ -42,6 +42,8 @@ struct Anomalies {
   /// Messages taken that no callback followed on the thread and that no executor kept (wait sets,
   /// rclpy).
   std::uint64_t takes_without_callback = 0;
+  /// The same by subscription. Subscriptions beyond the end have none.
+  std::vector<std::uint64_t> unhandled_of_subscription;
   /// Runs of callbacks that no event names whose end nothing shows; they count nowhere.
   std::uint64_t runs_without_end = 0;
   /// Messages that an executor kept and never chose before it kept another at the same address, and

@@ -56,6 +56,10 @@ class Database {
   /// of their host while they were there. Empty if no message was taken at all: takes are not
   /// recorded.
   [[nodiscard]] std::map<SubscriptionIndex, std::uint64_t> unheard() const;
+  /// How many messages a subscription took.
+  [[nodiscard]] std::uint64_t takes(SubscriptionIndex subscription) const {
+    return value_at(heard_, subscription).takes;
+  }
   /// Calls of services that have not been answered. Some are left out if there are very many.
   struct Calls {
     std::uint64_t count = 0;
@@ -86,9 +90,9 @@ class Database {
   std::optional<Instant> steady_since_;
   std::vector<CallbackInstance> open_instances_;
   std::map<ObservedCallbackIndex, LateReader> late_readers_;
-  /// By subscription: whether it took a message, and how many had been sent on its topic before.
+  /// By subscription: how many messages it took, and how many had been sent on its topic before.
   struct Heard {
-    bool any = false;
+    std::uint64_t takes = 0;
     std::uint64_t sent_before = 0;
   };
   std::vector<Heard> heard_;

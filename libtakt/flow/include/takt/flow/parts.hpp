@@ -84,7 +84,7 @@ class Splitter {
   [[nodiscard]] static std::optional<Cursor::Sent> sent(const Message* message);
   /// When a timer's run was due.
   [[nodiscard]] Instant due(const Run& run) const;
-  [[nodiscard]] Arrival arrival(InstanceId id, const Run& run, bool has_message) const;
+  [[nodiscard]] Arrival arrival(InstanceId id, const Run& run, const Message* message) const;
   void add_reading(Cursor& cursor, const Hop& hop, const Run& reader) const;
   void add_delivery(Cursor& cursor, const Hop& hop) const;
   void add_stored(Cursor& cursor, const Hop& hop, const Message& next) const;
