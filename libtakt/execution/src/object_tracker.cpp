@@ -529,6 +529,12 @@ ObservedCallbackIndex ObjectTracker::add_event_source(EventSource source) {
   return source.callback;
 }
 
+const EventSource& ObjectTracker::place(ObservedCallbackIndex source, NodeIndex node) {
+  EventSource& placed = objects_[*objects_[source].event_source];
+  placed.node = node;
+  return placed;
+}
+
 void ObjectTracker::on(const Occurrence& at, const tracepoints::CallbackInit& callback) {
   ObservedCallbackIndex made;
   if (callback.kind == "waitable") {

@@ -188,6 +188,22 @@ const CallbackInstance* ThreadTracker::send_opaquely(ProcessIndex process, State
   return end(publication.thread, now, sender, publication.sent);
 }
 
+void ThreadTracker::know_node(ThreadIndex thread, State& now, NodeIndex node) {
+  const bool was_known = now.node.has_value();
+  now.node = node;
+  if (was_known || now.alike == nullptr || (*now.alike)[now.slot].owner != thread) return;
+  // It slept before it published for the first time, so its source has no node yet.
+  Slot& own = (*now.alike)[now.slot];
+  const EventSource& placed = objects_.place(own.source, node);
+  auto& alike =
+      slots_[{placed.process, placed.node, placed.period, placed.topic, placed.is_opaque}];
+  if (alike.size() == most_alike) return;
+  alike.push_back(own);
+  own.last = Instant::max();  // no other thread takes it
+  now.alike = &alike;
+  now.slot = alike.size() - 1;
+}
+
 const CallbackInstance* ThreadTracker::publish(ProcessIndex process, Publication& publication) {
   const Objects& objects = objects_.objects();
   const ThreadIndex thread = publication.thread;
@@ -197,7 +213,7 @@ const CallbackInstance* ThreadTracker::publish(ProcessIndex process, Publication
     return nullptr;
   }
   now.first_seen = now.first_seen.value_or(publication.begin);
-  now.node = objects[*publication.publisher].node;
+  if (const auto& node = objects[*publication.publisher].node) know_node(thread, now, *node);
   change(thread, ThreadEvent::publish);
   switch (history(thread).now()) {
     case ThreadClass::unclassifiable:

@@ -192,6 +192,18 @@ TEST_F(Threads, ARateMakesInstancesFromWakingToSleeping) {
   EXPECT_EQ(seen.publications[1].callback, seen.instances[0].callback);
 }
 
+TEST_F(Threads, ARateBelongsToTheNodeThatPublishesLater) {
+  for (std::int64_t i = 0; i <= 5; ++i) {
+    if (i > 0) wake(program, 100'000 * i);
+    if (i > 3) publish(program, 100'000 * i + 500, i);
+    sleep(program, 100'000 * i + 2'000, milliseconds(100));
+  }
+  run();
+  EXPECT_THAT(ids(), ElementsAre("/driver:rate-100ms"));
+  EXPECT_THAT(seen.instances, SizeIs(5));
+  EXPECT_EQ(seen.publications.back().callback, seen.instances.front().callback);
+}
+
 TEST_F(Threads, TheEndOfARateEndsTheInstance) {
   sleep(program, 0, milliseconds(10));
   wake(program, 10'000);

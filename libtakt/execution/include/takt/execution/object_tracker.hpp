@@ -108,6 +108,8 @@ class ObjectTracker {
   }
   /// Adds an event source that no event has described, and makes its callback.
   ObservedCallbackIndex add_event_source(EventSource source);
+  /// Notes the node of such a source.
+  const EventSource& place(ObservedCallbackIndex source, NodeIndex node);
   /// The callback that a run-time event names; one of unknown kind is made if no event described
   /// it.
   ObservedCallbackIndex callback(ProcessIndex process, Handle handle);

@@ -97,6 +97,8 @@ class ThreadTracker {
   void begin(State& state, Instant time);
   static const CallbackInstance* end(ThreadIndex thread, State& state, ObservedCallbackIndex source,
                                      Instant time);
+  /// Notes the node of whose publishers a thread uses one.
+  void know_node(ThreadIndex thread, State& now, NodeIndex node);
   /// The thread's event source, or one like `wanted` if it has none.
   ObservedCallbackIndex source(ThreadIndex thread, State& state, const EventSource& wanted,
                                Instant time);
