@@ -117,6 +117,10 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
   }
   const auto found = candidates_.find(key);
   if (found == candidates_.end()) {
+    // The node of a thread is known when it publishes.
+    const bool may_have_node =
+        callback.event_source && !objects[*callback.event_source].node.has_value();
+    if (may_have_node) decided_.erase(entry);
     return std::nullopt;
   }
   Candidates& candidates = found->second;
