@@ -4,14 +4,39 @@
 #include <deque>
 #include <iterator>
 #include <set>
+#include <span>
 #include <tuple>
 
 #include "takt/base/grow.hpp"
-#include "takt/flow/hand_overs.hpp"
 #include "takt/links/held_messages.hpp"
 #include "takt/links/stamped_sets.hpp"
 
 namespace takt::flow {
+namespace {
+
+/// The messages of publishers that no run sent, in the order in which they were sent.
+std::vector<PublicationId> sent_by_threads(const History& history,
+                                           std::span<const execution::PublisherIndex> publishers) {
+  std::vector<PublicationId> sent;
+  for (const execution::PublisherIndex publisher : publishers) {
+    for (const PublicationId message : history.messages_of(publisher)) {
+      if (history.store().find(message)->run == InstanceId::none) sent.push_back(message);
+    }
+  }
+  std::ranges::sort(sent);
+  return sent;
+}
+
+/// Whether a run sent by one of these publishers.
+bool sends_by(const History& history, InstanceId run,
+              std::span<const execution::PublisherIndex> publishers) {
+  return std::ranges::any_of(history.sent_by(run), [&](PublicationId sent) {
+    const auto& publisher = history.store().find(sent)->publisher;
+    return publisher && std::ranges::find(publishers, *publisher) != publishers.end();
+  });
+}
+
+}  // namespace
 
 std::string_view to_string(LinkKind kind) {
   switch (kind) {

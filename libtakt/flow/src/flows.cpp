@@ -131,7 +131,7 @@ Result<void> FlowTracker::evaluate(const execution::Database& database, std::uin
   const model::Model* const joins = options_.joins_of_model ? options_.model : nullptr;
   links::Evidence evidence = evidence_;
   evidence.use_start_up(objects);
-  auto known = find_links(history, objects, evidence, joins, options_.inference,
+  auto known = find_links(objects, evidence, joins, options_.inference,
                           options_.links ? &*options_.links : nullptr);
   links_ = std::move(known.links);
   lines_ = std::move(known.lines);

@@ -10,8 +10,8 @@
 
 #include "takt/execution/names.hpp"
 #include "takt/flow/causality.hpp"
-#include "takt/flow/hand_overs.hpp"
 #include "takt/flow/matching.hpp"
+#include "takt/links/hand_overs.hpp"
 #include "takt/links/infer.hpp"
 
 namespace takt::flow {
@@ -112,9 +112,9 @@ std::vector<Link> known_links(const execution::Objects& objects, const model::Mo
   return links;
 }
 
-FoundLinks find_links(const History& history, const execution::Objects& objects,
-                      const links::Evidence& evidence, const model::Model* model,
-                      Inference inference, const links::Declarations* declarations) {
+FoundLinks find_links(const execution::Objects& objects, const links::Evidence& evidence,
+                      const model::Model* model, Inference inference,
+                      const links::Declarations* declarations) {
   std::vector<Link> links = known_links(objects, model);
   for (Link& link : links) {
     if (link.outputs.empty()) complete(link, evidence);
@@ -123,8 +123,7 @@ FoundLinks find_links(const History& history, const execution::Objects& objects,
   std::ranges::move(links::observed_links(evidence, objects), std::back_inserter(links));
   if (inference == Inference::on) {
     std::ranges::move(links::inferred_links(evidence, objects, known), std::back_inserter(links));
-    std::ranges::move(find_hand_overs(history, objects, evidence, links),
-                      std::back_inserter(links));
+    std::ranges::move(links::hand_overs(evidence, objects, links), std::back_inserter(links));
   } else {
     std::erase_if(links, [](const Link& link) { return link.grounds == links::Grounds::inferred; });
   }

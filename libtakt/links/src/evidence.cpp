@@ -58,7 +58,10 @@ void Evidence::on_publication(const Database& database, const Publication& publi
   const bool is_inside = publication.instance != InstanceId::none;
   if (publication.publisher &&
       (!is_inside || database.objects()[publication.callback].event_source)) {
-    ++sent_outside_[*publication.publisher];
+    SentOutside& sent = sent_outside_[*publication.publisher];
+    if (sent.count++ == 0) sent.thread = publication.thread;
+    if (sent.thread != publication.thread) sent.thread.reset();
+    if (sent.times.size() < most_times) sent.times.push_back(publication.begin);
   }
   if (!is_inside) return;
   Activity& activity = grow_to(callbacks_, publication.callback);
@@ -79,6 +82,7 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
   const Sent& sent = grow_to(sent_, instance.thread);
   const auto& outputs = sent.instance == instance.id ? sent.topics : nothing;
 
+  if (!owner.event_source) grow_to(serving_, instance.thread) = 1;
   Activity& activity = grow_to(callbacks_, instance.callback);
   activity.ran = true;
   const auto before = std::exchange(activity.last, instance.start);
@@ -109,11 +113,28 @@ void Evidence::on_instance(const Database& database, const CallbackInstance& ins
     activity.senders.insert(source->callback);
   }
   grow_to(inputs_, *node).add(instance, outputs);
+  if (outputs.empty()) {
+    SilentRuns& silent = grow_to(silent_runs_, instance.callback);
+    ++silent.count;
+    if (silent.times.size() < most_times) silent.times.push_back(instance.start);
+  }
+}
+
+const Evidence::SentOutside& Evidence::sent_outside(execution::PublisherIndex publisher) const {
+  static const SentOutside none;
+  const auto sent = sent_outside_.find(publisher);
+  return sent == sent_outside_.end() ? none : sent->second;
+}
+
+const Evidence::SilentRuns& Evidence::silent_runs(ObservedCallbackIndex callback) const {
+  static const SilentRuns none;
+  return callback.value() < silent_runs_.size() ? silent_runs_[callback.value()] : none;
 }
 
 void Evidence::on_read(const Database& /*database*/, const execution::Read& read) {
   grow_to(callbacks_, read.reader_callback).reads.insert(read.callback);
   grow_to(callbacks_, read.callback).read_by.insert(read.reader_callback);
+  grow_to(serving_, read.thread) = 1;
 }
 
 void Evidence::forget(Activity& activity) {

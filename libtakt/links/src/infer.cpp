@@ -9,6 +9,7 @@
 
 #include "takt/base/grow.hpp"
 #include "takt/execution/names.hpp"
+#include "takt/links/hand_overs.hpp"
 
 namespace takt::links {
 namespace {
@@ -444,7 +445,7 @@ class UnknownUses {
     const auto& publishers = evidence_.of(subscription).publishers;
     return 2 * activity.sending_runs < activity.runs &&
            std::ranges::any_of(publishers, [this](PublisherIndex publisher) {
-             return evidence_.sent_outside(publisher) >= fewest_runs;
+             return evidence_.sent_outside(publisher).count >= fewest_runs;
            });
   }
 
@@ -498,7 +499,7 @@ class UnknownUses {
       const PublisherIndex publisher(i);
       const auto& node = objects_[publisher].node;
       if (node && publishing_.contains(*node) && !named.contains(*node) &&
-          !is_explained(publisher) && evidence_.sent_outside(publisher) >= fewest_runs &&
+          !is_explained(publisher) && evidence_.sent_outside(publisher).count >= fewest_runs &&
           may_keep(*node, nullptr)) {
         unknown_.publishers.push_back(publisher);
       }
@@ -596,6 +597,7 @@ Declared all_links(const Evidence& evidence, const Objects& objects,
   const std::set<NodeIndex> known = nodes_of(objects, links);
   std::ranges::move(observed_links(evidence, objects), std::back_inserter(links));
   std::ranges::move(inferred_links(evidence, objects, known), std::back_inserter(links));
+  std::ranges::move(hand_overs(evidence, objects, links), std::back_inserter(links));
   return with_declarations(std::move(links), declarations, evidence, objects);
 }
 

@@ -77,7 +77,7 @@ class Search {
   void add(const Link& link) {
     const Members members(link.inputs.begin(), link.inputs.end());
     const NodeInputs* inputs = inputs_of(members);
-    if (link.kind != Link::Kind::joined || inputs == nullptr) return;
+    if (link.kind != Link::Kind::joined || link.is_handed || inputs == nullptr) return;
     if (link.grounds == links::Grounds::inferred || link.matches_stamps) {
       add_inferred(link, members, *inputs);
     } else {

@@ -50,7 +50,7 @@ class Join : public testing::Test {
     history.emplace(store);
     const execution::Objects& objects = interpreter->database().objects();
     causality.emplace(*history, objects,
-                      find_links(*history, objects, {}, nullptr, Inference::off, nullptr).links);
+                      find_links(objects, {}, nullptr, Inference::off, nullptr).links);
     graph.emplace(*history, objects, *causality);
   }
   static InstanceId run(int number) { return static_cast<InstanceId>(number); }

@@ -139,6 +139,24 @@ TEST_F(HandOvers, AreFoundWhereTheCallbackPublishesItselfNowAndThen) {
   EXPECT_EQ(known_and_wrong(), std::pair(200ul, 0ul));
 }
 
+TEST_F(HandOvers, OfOneCallbackAreFoundBesideOneThatPublishesItself) {
+  for (std::int64_t i = 1; i <= 150; ++i) {
+    const std::int64_t at = 20'000 * i + up_to(4'000);
+    receive(at, a, on_a);
+    send(at + 2'000 + up_to(30), at, 90);
+    for (const std::int64_t begin : {8'000, 14'000}) {  // so that no set with one of /a fits
+      const std::int64_t then = 20'000 * i + begin + up_to(4'000);
+      truth.emplace(then, then + 5);
+      what[then] = [this, then] {
+        scenario.publish(outside, b, then);
+        scenario.handle(program, on_b, then, 5, std::pair(c, then + 5));
+        scenario.handle(after, on_c, then + 5, 5);
+      };
+    }
+  }
+  EXPECT_EQ(known_and_wrong(), std::pair(450ul, 0ul));
+}
+
 TEST_F(HandOvers, OfTwoCallbacksThroughOneQueueAreFound) {
   for (std::int64_t i = 1; i <= 150; ++i) {
     const std::int64_t at = 20'000 * i + up_to(4'000);

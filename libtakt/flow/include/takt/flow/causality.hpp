@@ -42,7 +42,7 @@ struct FoundLinks : links::Declared {
 
 /// The links of all nodes: those of known_links(), then observed ones, then inferred ones of nodes
 /// without known ones; all as `declarations` (may be null) change them. All name their outputs.
-[[nodiscard]] FoundLinks find_links(const History& history, const execution::Objects& objects,
+[[nodiscard]] FoundLinks find_links(const execution::Objects& objects,
                                     const links::Evidence& evidence, const model::Model* model,
                                     Inference inference, const links::Declarations* declarations);
 

@@ -76,10 +76,27 @@ class Evidence final : public execution::Observer {
   /// is started by it, to do something later.
   [[nodiscard]] bool is_watchdog(const execution::Objects& objects, ObservedCallbackIndex timer,
                                  ObservedCallbackIndex subscription) const;
-  /// How many messages a publisher sent outside of callbacks.
-  [[nodiscard]] std::uint64_t sent_outside(execution::PublisherIndex publisher) const {
-    const auto sent = sent_outside_.find(publisher);
-    return sent == sent_outside_.end() ? 0 : sent->second;
+  /// So many of the first times are kept, start-up included.
+  static constexpr std::size_t most_times = 500;
+  /// The messages that a publisher sent outside of callbacks.
+  struct SentOutside {
+    std::uint64_t count = 0;
+    /// When publish was called for the first of them.
+    std::vector<Instant> times{};
+    /// The thread that sent them all; none: several did.
+    std::optional<execution::ThreadIndex> thread{};
+  };
+  [[nodiscard]] const SentOutside& sent_outside(execution::PublisherIndex publisher) const;
+  /// The runs of a subscription that published nothing.
+  struct SilentRuns {
+    std::uint64_t count = 0;
+    /// When the first of them began, in the order of their ends.
+    std::vector<Instant> times{};
+  };
+  [[nodiscard]] const SilentRuns& silent_runs(ObservedCallbackIndex callback) const;
+  /// Whether callbacks ran on the thread, or it took messages itself.
+  [[nodiscard]] bool serves(execution::ThreadIndex thread) const {
+    return thread.value() < serving_.size() && serving_[thread.value()] != 0;
   }
   /// Whether callbacks or threads take the subscription's messages themselves, and publish nothing.
   [[nodiscard]] bool is_taken_to_store(ObservedCallbackIndex subscription) const;
@@ -97,7 +114,9 @@ class Evidence final : public execution::Observer {
   std::vector<NodeInputs> inputs_;   // by node
   std::vector<Activity> callbacks_;  // by callback
   std::vector<Sent> sent_;           // by thread
-  std::map<execution::PublisherIndex, std::uint64_t> sent_outside_;
+  std::map<execution::PublisherIndex, SentOutside> sent_outside_;
+  std::vector<SilentRuns> silent_runs_;  // by callback
+  std::vector<char> serving_;            // by thread
   /// The first two of these, as they were at the end of start-up.
   std::vector<NodeInputs> start_up_inputs_;
   std::vector<Activity> start_up_callbacks_;

@@ -73,7 +73,7 @@ struct Unknown {
                                                const std::set<execution::NodeIndex>& known);
 
 /// The declared links, then the observed ones, then the inferred ones of nodes without declared
-/// ones; all as `declarations` (may be null) change them.
+/// ones, then the hand-overs to threads; all as `declarations` (may be null) change them.
 [[nodiscard]] Declared all_links(const Evidence& evidence, const execution::Objects& objects,
                                  const Declarations* declarations);
 
