@@ -322,8 +322,8 @@ class Edge(Document):
     message_size: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Payload of a message in bytes: in takt run, and at most on a link."""
     confidence: Annotated[int, Between(1, 100)] | None = None
-    """Percent; of an inferred edge to a timer, which reads what the sender keeps; null: declared
-    or observed.
+    """Percent; of an inferred edge, along which the receiver takes what the sender keeps or
+    hands over, and which activates nothing; null: declared or observed.
     """
     messages: Annotated[int, Between(1, 2147483648)] | None = None
     """So many of `instances` consecutive instances of `from` send a message in takt simulate and

@@ -261,7 +261,10 @@ def _told(flow: Json, instance: Json) -> Iterator[tuple[Json, str, str]]:
     for part in instance["parts"]:
         step = part["step"]
         reader = _name(flow["path"][step])
-        yield part, *_words(part, reader, last[step] if step in stored else reader)
+        receiver = last[step] if step in stored else reader
+        if part["stage"] == "waiting_for_input" and receiver == reader:
+            receiver = _name(flow["path"][step + 1])  # which passes the message on
+        yield part, *_words(part, reader, receiver)
         if part["stage"] in RUNS and part["callback"] == reader:
             stored.add(step)
 

@@ -69,9 +69,12 @@ Guess = tuple[str, str]
 
 
 def guesses_of(model: Model, chain: Chain) -> list[Guess]:
-    """The guesses over which a chain of a model leads."""
+    """The guesses over which a chain of a model leads. What waits for something else than a timer
+    is none.
+    """
     steps = {*itertools.pairwise(chain.callbacks)}
-    edges = (edge for edge in model.edges if edge.confidence is not None)
+    timers = {callback.id for callback in model.callbacks if callback.kind == "timer"}
+    edges = (edge for edge in model.edges if edge.confidence is not None and edge.target in timers)
     return [ends for edge in edges if (ends := (edge.source, edge.target)) in steps]
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from link_scores import Score, row, score
+import takt
+from link_scores import CLOCK_READING, Score, row, score
 from robot import run_takt
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,6 +75,48 @@ def test_that_no_message_leads_somewhere_is_not_said_where_a_link_is_unknown() -
     answer = done.stderr.splitlines()[-1]
     assert "nothing recorded shows that a message leads from /z to /middle, but" in answer
     assert "links: [{node: /middle, timer: 50ms, uses: TOPIC}]" in answer
+
+
+LATE_ENDS = ["message_filter", "message_filter_stamps", "rclpy_pool", "rclpy_worker", "worker"]
+"""Programs in which a thread, or a callback of /tf, sends what another callback received."""
+
+
+@pytest.mark.parametrize("name", LATE_ENDS)
+def test_chains_of_models_have_the_messages_of_flows(tmp_path: Path, name: str) -> None:
+    shutil.unpack_archive(RECORDINGS / f"{name}.tar.xz", tmp_path, filter="data")
+    trace = tmp_path / name
+    done = run_takt("flow", trace, "--from", "/x", "--to", "/sink", "--json", "--instances")
+    instances = [each for flow in json.loads(done.stdout)["flows"] for each in flow["instances"]]
+    known = {each["instance"]: each["latency"] for each in instances if each["certain"]}
+    goals = tmp_path / "goals.yaml"
+    goals.write_text("chains: [{name: way, from: /x, to: /sink, latency: 1s}]\n")
+    measured = {
+        row["instance"]: row["latency"]
+        for row in takt.load(str(trace), goals=str(goals)).flows.to_dicts()
+        if row["complete"]
+    }
+    after_start_up = {number for number in known if number >= min(measured)}
+    assert len(after_start_up) > 200
+    assert after_start_up <= measured.keys()
+    assert measured.keys() <= {each["instance"] for each in instances}
+    for number in after_start_up:
+        # From the arrival to the completion, and from the publication to the start.
+        assert abs(measured[number] - known[number]) < CLOCK_READING
+
+
+@pytest.mark.parametrize("name", LATE_ENDS)
+def test_chains_over_what_waits_have_no_bound_and_one_reason(tmp_path: Path, name: str) -> None:
+    goals = tmp_path / "goals.yaml"
+    goals.write_text("chains: [{name: way, from: /x, to: /sink, latency: 1s}]\n")
+    done = run_takt("latency", RECORDINGS / f"{name}.tar.xz", "--goals", goals, "--json")
+    assert done.returncode == 0, done.stderr
+    # Messages that did not have to wait go another way.
+    (way,) = (each for each in json.loads(done.stdout)["chains"] if " not " not in each["id"])
+    takes = "/middle:/tf" if name.startswith("message_filter") else "/middle:/z:source"
+    assert way["bound"] is None
+    assert way["explanation"] == (
+        f'nothing limits how long messages of "/middle:/x" wait until "{takes}" takes them'
+    )
 
 
 def test_a_declared_policy_makes_sets_known_without_stamps(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ std::vector<model::ExecutorIndex> influencing(const model::Model& model,
     for (const model::Edge& edge : model.edges) {
       const model::Callback& receiver = model[edge.to];
       const bool activates =
-          executors[receiver.executor.value()] != 0 && !samples_messages(receiver);
+          executors[receiver.executor.value()] != 0 && model::activates(model, edge);
       const bool shares_link = edge.link && links[edge.link->value()] != 0;
       if (!activates && !shares_link) continue;
       grown |= mark(executors[model[edge.from].executor.value()]);

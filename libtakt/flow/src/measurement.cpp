@@ -32,6 +32,18 @@ constexpr std::size_t most_awaiting = std::size_t{1} << 16;
 /// While an instance of a timer runs, so many instances of a callback that it samples may end.
 constexpr std::size_t overlapping_samples = 16;
 
+/// A thread that was behind its messages so many times in a row may have left some out.
+constexpr std::size_t longest_delay = 3;
+
+/// So many messages wait for a thread, and so many of its instances for their message.
+constexpr std::size_t most_handed = 1000;
+
+/// Whether the callback is a thread that is known only from what it publishes.
+bool takes_handed(const execution::Objects& objects, const execution::Callback& callback) {
+  return callback.event_source && callback.handle == 0 &&
+         objects[*callback.event_source].period == Duration{0};
+}
+
 /// Where chains are followed as they end, an instance of a chain is taken to be shorter than this.
 constexpr Duration longest_instance = std::chrono::minutes(1);
 
@@ -69,9 +81,14 @@ Measurer::Measurer(const model::Model& model, ChainListener on_chain, Keep keep,
     const model::Edge& edge = model.edges[i];
     CallbackState& receiver = callbacks_[edge.to.value()];
     const bool is_new = receiver.edge_from.emplace(edge.from, i).second;
-    if (is_new && model::samples_messages(model[edge.to])) {
+    if (is_new && !model::activates(model, edge)) {
       receiver.samples.push_back({edge.from, InstanceId::none});
       callbacks_[edge.from.value()].is_sampled = true;
+      if (model[edge.to].kind != model::CallbackKind::timer && !edge.topic) {
+        passes_on_ = passes_on_ || !model::samples_messages(model[edge.to]);
+        receiver.handed[edge.confidence ? std::nullopt : std::optional(edge.from)];
+        callbacks_[edge.from.value()].hands_to.push_back(edge.to);
+      }
     }
   }
   for (const model::Join& join : model.joins) {
@@ -137,8 +154,18 @@ void Measurer::on_publication(const Database& database, const Publication& publi
   if (execution::housekeeping_of(database.objects()[publication.topic]) ==
       execution::Housekeeping::none) {
     grow_to(sending_, publication.thread) = publication.instance;
+    if (publication.kind == Publication::Kind::message) {
+      grow_to(sending_messages_, publication.thread) = publication.instance;
+    }
   }
   note_publication(database, publication);
+  const auto sender = passes_on_ ? sender_of(database, &publication) : std::nullopt;
+  if (sender && !callbacks_[sender->value()].handed.empty() && !publication.repeats_intra_process &&
+      !execution::is_transform(database.objects()[publication.topic])) {
+    passed_on_[publication.instance][publication.publisher].push_back(
+        {publication.id, publication.stamp});
+    if (passed_on_.size() > most_handed) passed_on_.erase(passed_on_.begin());
+  }
 }
 
 void Measurer::note_publication(const Database& database, const Publication& publication) {
@@ -256,6 +283,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   record.id = instance.id;
   record.callback = match->callback;
   record.end = instance.end;
+  record.source = instance.source;
   if (instance.timer && publication == nullptr) {
     if (!state.grid) {
       state.grid.emplace(objects[*instance.timer].period);
@@ -276,7 +304,8 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
     record.activation = instance.taken.value_or(instance.start);
   }
   if (is_recent(instance.id)) {
-    link(state, instance, record);
+    link(state, instance, record, takes_handed(objects, objects[instance.callback]));
+    hand_over(state, match->callback, instance, publication == nullptr ? 0 : publication->stamp);
   } else {
     ++measured_.beyond_window;
   }
@@ -351,10 +380,12 @@ void Measurer::check_window(const CallbackInstance& instance,
 }
 
 void Measurer::link(CallbackState& state, const CallbackInstance& instance,
-                    const InstanceRecord& record) {
+                    const InstanceRecord& record, bool takes) {
   window_.put(record);
-  if (!state.samples.empty()) {
-    sample(state, instance);
+  if (!model::samples_messages(model_[record.callback])) {
+    if (!state.handed.empty()) pass_on(state, instance);
+  } else if (!state.samples.empty()) {
+    sample(state, instance, takes);
   }
   if (state.is_sampled) {
     state.newest.push_back(instance.id);
@@ -367,11 +398,99 @@ void Measurer::link(CallbackState& state, const CallbackInstance& instance,
   }
 }
 
-void Measurer::sample(CallbackState& state, const CallbackInstance& instance) {
+void Measurer::hand_over(const CallbackState& state, model::CallbackIndex callback,
+                         const CallbackInstance& instance, std::int64_t stamp) {
+  const bool published = value_at(sending_messages_, instance.thread) == instance.id;
+  for (const model::CallbackIndex receiver : state.hands_to) {
+    auto& queues = callbacks_[receiver.value()].handed;
+    const auto own = queues.find(callback);
+    Handed& queue = own == queues.end() ? queues.at(std::nullopt) : own->second;
+    // What it publishes itself it did not hand over, as far as that was inferred. What still waited
+    // for a transform goes nowhere: messages go on in order.
+    if (own == queues.end() && published) {
+      if (!model::samples_messages(model_[receiver])) queue.waiting.clear();
+      continue;
+    }
+    const auto late = std::ranges::find_if(
+        queue.early, [&](const auto& early) { return instance.start < early.second; });
+    if (late != queue.early.end()) {
+      std::vector<Sampled>& read = sampled_[late->first];
+      std::erase_if(read, [&](const Sampled& sampled) { return sampled.from == callback; });
+      read.push_back({callback, instance.id});
+      queue.early.erase(queue.early.begin(), std::next(late));
+      continue;
+    }
+    const auto place =
+        std::ranges::upper_bound(queue.waiting, instance.start, {}, &Handed::Message::start);
+    queue.waiting.insert(place, {instance.start, callback, instance.id, stamp});
+    if (queue.waiting.size() > most_handed) queue.waiting.pop_front();
+  }
+}
+
+void Measurer::pass_on(CallbackState& state, const CallbackInstance& instance) {
+  const auto sent = passed_on_.extract(instance.id);
+  if (!sent) return;
   std::vector<Sampled>& read = sampled_[instance.id];
+  for (auto& [own, queue] : state.handed) {
+    auto& waiting = queue.waiting;
+    const auto there =
+        std::ranges::lower_bound(waiting, instance.end, {}, &Handed::Message::start) -
+        waiting.begin();
+    if (there == 0) continue;
+    std::ptrdiff_t used = 0;
+    for (const auto& [publisher, messages] : sent.mapped()) {
+      std::ptrdiff_t end = 0;
+      for (const PassedOn& message : messages) {
+        const auto same =
+            std::ranges::find(waiting, message.stamp, &Handed::Message::stamp) - waiting.begin();
+        const bool is_known = message.stamp != 0 && same < there;
+        const std::ptrdiff_t taken = is_known ? same : std::min(end, there - 1);
+        end = std::max(end, taken + 1);
+        const Handed::Message& of = waiting[static_cast<std::size_t>(taken)];
+        read.push_back({.from = of.from, .instance = of.instance, .as = message.id});
+      }
+      used = std::max(used, end);
+    }
+    waiting.erase(waiting.begin(), waiting.begin() + used);
+  }
+  std::ranges::sort(read, {}, &Sampled::instance);
+}
+
+/// The first message of a thread belongs to none of its instances.
+void Measurer::take(CallbackState& state, const CallbackInstance& instance,
+                    std::vector<Sampled>& read) {
+  for (auto& [own, queue] : state.handed) {
+    auto& waiting = queue.waiting;
+    const auto until = [&](Instant time) {
+      return std::ranges::lower_bound(waiting, time, {}, &Handed::Message::start);
+    };
+    if (!std::exchange(queue.has_begun, true)) {
+      waiting.erase(waiting.begin(), until(instance.chosen));
+    }
+    const auto there = static_cast<std::size_t>(until(instance.end) - waiting.begin());
+    if (there == 0) {
+      queue.early.emplace_back(instance.id, instance.end);
+      if (queue.early.size() > overlapping_samples) queue.early.pop_front();
+      continue;
+    }
+    queue.early.clear();
+    if (queue.delayed > longest_delay)
+      waiting.erase(waiting.begin(), std::prev(until(instance.end)));
+    queue.delayed = there > 1 ? queue.delayed + 1 : 0;
+    read.push_back({waiting.front().from, waiting.front().instance});
+    std::ranges::find(state.samples, waiting.front().from, &Sampled::from)->instance =
+        waiting.front().instance;
+    waiting.pop_front();
+  }
+}
+
+void Measurer::sample(CallbackState& state, const CallbackInstance& instance, bool takes) {
+  std::vector<Sampled>& read = sampled_[instance.id];
+  if (takes) take(state, instance, read);
   for (Sampled& last : state.samples) {
     bool again = true;
-    if (state.taken.contains(last.from)) {
+    const bool is_handed = takes && !model_.edges[state.edge_from.at(last.from)].topic;
+    if (is_handed || state.taken.contains(last.from)) {
       if (std::ranges::find(read, last.from, &Sampled::from) != read.end()) continue;
     } else {
       const auto& left = callbacks_[last.from.value()].newest;
@@ -398,15 +517,17 @@ bool Measurer::is_recent(InstanceId id) const {
 }
 
 InstanceId Measurer::previous_on_chain(const InstanceRecord& current, model::CallbackIndex from,
-                                       bool again) const {
-  if (callbacks_[current.callback.value()].samples.empty()) {
-    return current.cause;
-  }
+                                       bool again, PublicationId as) const {
+  const auto& samples = callbacks_[current.callback.value()].samples;
+  if (std::ranges::find(samples, from, &Sampled::from) == samples.end()) return current.cause;
   const auto read = sampled_.find(current.id);
   if (read == sampled_.end()) {
     return InstanceId::none;
   }
-  const auto found = std::ranges::find(read->second, from, &Sampled::from);
+  const auto found = std::ranges::find_if(read->second, [&](const Sampled& sampled) {
+    const bool is_other = as != PublicationId::none && sampled.as != PublicationId::none;
+    return sampled.from == from && (!is_other || sampled.as == as);
+  });
   if (found == read->second.end() || (found->again && !again)) return InstanceId::none;
   return found->instance;
 }
@@ -447,6 +568,7 @@ void Measurer::on_late_source(const Database& database, InstanceId instance, Pub
   }
   const auto sender = sender_of(database, publication);
   if (InstanceRecord* const record = sender ? window_.find(instance) : nullptr) {
+    record->source = source;
     record->cause = publication->instance;
   }
   // It was sent after it was taken, as far as the clocks show: that tells nothing of its delay, and
@@ -549,10 +671,12 @@ Measurer::Found Measurer::follow(InstanceWindow& window, InputsOfChains& inputs,
   if (!completion) return Found::other_path;
   std::vector<InstanceId> instances(path.size(), end.id);
   Duration before_readers{};
+  PublicationId as = PublicationId::none;
   const bool again = model_.chains[chain].kind == model::GoalKind::age;
   for (std::size_t i = path.size() - 1; i > 0; --i) {
     before_readers += current->before_reader;
-    const InstanceId before = previous_on_chain(*current, path[i - 1], again);
+    const InstanceId before =
+        previous_on_chain(*current, path[i - 1], again, std::exchange(as, current->source));
     if (before == InstanceId::none) {
       return awaiting_source_.contains(current->id) ? Found::sender_unknown : Found::other_path;
     }

@@ -56,6 +56,7 @@ std::vector<Topics> topics_of_callbacks(const Model& model) {
     if (const auto& own = model.callbacks[i].topic) topics[i].received.emplace(bare(*own));
   }
   for (const model::Edge& edge : model.edges) {
+    if (edge.confidence) continue;  // what is kept is published nowhere
     if (edge.topic) topics[edge.to.value()].received.emplace(bare(*edge.topic));
     const auto& topic = edge.topic ? edge.topic : model[edge.to].topic;
     if (topic) topics[edge.from.value()].published.emplace(bare(*topic));

@@ -183,7 +183,7 @@ std::set<std::string> outputs_of(const Model& model, CallbackIndex callback) {
   std::set<std::string> outputs;
   for (const Edge& edge : model.edges) {
     const auto& topic = edge.topic ? edge.topic : model[edge.to].topic;
-    if (edge.from == callback && topic) outputs.insert(*topic);
+    if (edge.from == callback && topic && !edge.confidence) outputs.insert(*topic);
   }
   return outputs;
 }
@@ -212,9 +212,10 @@ Result<std::optional<std::string>> end_topic(const Model& model, const Goal& goa
                fmt::join(outputs, ", "));
 }
 
-/// Whether a way passes an edge that was only inferred.
+/// Whether a way passes a timer that is only inferred to read what the callback before keeps.
 bool is_inferred(const Model& model, const Path& path) {
   for (std::size_t i = 1; i < path.size(); ++i) {
+    if (model[path[i]].kind != model::CallbackKind::timer) continue;
     const bool is_known = std::ranges::any_of(model.edges, [&](const Edge& edge) {
       return edge.from == path[i - 1] && edge.to == path[i] && !edge.confidence;
     });

@@ -371,8 +371,8 @@ void describe(Fields& fields, T& edge) {
       {.text = "Payload of a message in bytes: in takt run, and at most on a link.", .least = 0});
   fields.field(
       "confidence", edge.confidence,
-      {.text = "Percent; of an inferred edge to a timer, which reads what the sender keeps; "
-               "null: declared or observed.",
+      {.text = "Percent; of an inferred edge, along which the receiver takes what the sender keeps "
+               "or hands over, and which activates nothing; null: declared or observed.",
        .least = 1,
        .most = 100});
   fields.field(

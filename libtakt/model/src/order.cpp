@@ -88,6 +88,10 @@ bool samples_messages(const Callback& callback) {
   return callback.kind == CallbackKind::timer || callback.kind == CallbackKind::event_source;
 }
 
+bool activates(const Model& model, const Edge& edge) {
+  return !edge.confidence && !samples_messages(model[edge.to]);
+}
+
 std::uint32_t category_rank(CallbackOrder order, CallbackKind kind) {
   // rclpy looks at clients before services (rclpy/executors.py).
   if (order == CallbackOrder::by_node && kind == CallbackKind::client) {

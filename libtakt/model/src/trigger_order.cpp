@@ -142,7 +142,7 @@ class EdgeDependencies {
   }
 
   [[nodiscard]] bool activates(std::size_t node) const {
-    return node < model_.edges.size() && !samples_messages(model_[model_.edges[node].to]);
+    return node < model_.edges.size() && model::activates(model_, model_.edges[node]);
   }
 
   [[nodiscard]] std::string describe(const std::vector<std::size_t>& cycle) const {

@@ -122,7 +122,9 @@ class Validator {
   explicit Validator(const Model& model) : model_(model) {
     for (const Edge& edge : model.edges) {
       ++connected_[{edge.from, edge.to}];
+      if (!activates(model, edge)) continue;
       has_input_.insert(edge.to);
+      activating_.insert({edge.from, edge.to});
     }
     for (const Executor& executor : model.executors) executor_ids_.insert(executor.id);
   }
@@ -379,6 +381,12 @@ class Validator {
             "from it",
             path, n, input, id);
       }
+      if (!activating_.contains({join.inputs[n], join.callback})) {
+        return fmt::format(
+            "{}.inputs[{}]: the edge from \"{}\" to \"{}\" has a confidence, so it activates "
+            "nothing; leave one of the two out",
+            path, n, input, id);
+      }
       if (!inputs.insert(join.inputs[n]).second) {
         return fmt::format("{}.inputs[{}]: \"{}\" is named twice", path, n, input);
       }
@@ -412,6 +420,7 @@ class Validator {
   std::map<std::pair<CallbackIndex, CallbackIndex>, std::size_t> connected_;
   std::unordered_set<std::string_view> executor_ids_;
   std::set<CallbackIndex> has_input_;
+  std::set<std::pair<CallbackIndex, CallbackIndex>> activating_;
   std::set<ExecutorIndex> source_executors_;
   std::set<CallbackIndex> joined_;
   /// By cpu: the first executor at a fixed priority.

@@ -83,9 +83,7 @@ const InheritedUrgencies& ModelFacts::urgencies() {
 std::span<const std::size_t> ModelFacts::incoming(CallbackIndex callback) {
   if (first_.empty()) {
     first_.resize(model.callbacks.size() + 1);
-    const auto activates = [&](const model::Edge& edge) {
-      return !model::samples_messages(model[edge.to]);
-    };
+    const auto activates = [&](const model::Edge& edge) { return model::activates(model, edge); };
     for (const model::Edge& edge : model.edges) {
       if (activates(edge)) ++first_[edge.to.value() + 1];
     }

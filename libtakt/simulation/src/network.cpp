@@ -8,7 +8,7 @@ namespace takt::simulation {
 
 Network::Network(const model::Model& model) : vertices(model.callbacks.size()) {
   for (const model::Edge& edge : model.edges) {
-    const bool sampled = model::samples_messages(model[edge.to]);
+    const bool sampled = !model::activates(model, edge);
     const model::ExecutorIndex receiver = model[edge.to].executor;
     const bool follows_ends =
         model[edge.from].executor != receiver && model[receiver].release_overhead > Duration{0};

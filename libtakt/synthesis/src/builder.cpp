@@ -806,18 +806,71 @@ void Builder::add_edges() {
   break_cycles(observed_messages);
 }
 
-/// Messages that a thread publishes are no callback's: nothing in a model leads to them.
-void Builder::warn_of_hand_over(const links::Link& link) {
+/// The thread takes what callbacks hand to it, as a timer takes what they keep. A model cannot say
+/// which messages it takes if there are several such threads, or one that sends on several topics,
+/// and a periodic one would seem to take all that wait.
+void Builder::add_hand_over(const links::Link& link) {
   if (link.inputs.empty()) return;  // declared of subscriptions that the recording does not show
+  std::set<Observed> threads;
   for (const execution::PublisherIndex output : link.outputs) {
     for (const auto& [key, sent] : observations_.outputs()) {
       const auto& [sender, topic] = key;
-      if (topic != objects_[output].topic || !objects_[sender].event_source) continue;
-      warnings_.push_back(
-          fmt::format("{} hands messages to a thread that publishes on {}: flows have this link, "
-                      "and no chain of a model does",
-                      objects_.node_name(objects_[link.inputs.front()]), objects_[topic]));
+      if (topic == objects_[output].topic && objects_[sender].event_source &&
+          objects_.node_of(objects_[sender]) == objects_[output].node) {
+        threads.insert(sender);
+      }
     }
+  }
+  if (threads.empty()) return;
+  const Observed thread = *threads.begin();
+  const auto sends_on = std::ranges::count_if(
+      observations_.outputs(), [&](const auto& output) { return output.first.first == thread; });
+  const auto to = callback_of_.find(thread);
+  if (threads.size() > 1 || sends_on > 1 || to == callback_of_.end() ||
+      source_period(objects_[thread]) > Duration{0}) {
+    warnings_.push_back(
+        fmt::format("{} hands messages to a thread that publishes on {}: flows have this link, "
+                    "and no chain of a model does",
+                    objects_.node_name(objects_[link.inputs.front()]),
+                    objects_[objects_[link.outputs.front()].topic]));
+    return;
+  }
+  for (std::size_t i = 0; i < link.inputs.size(); ++i) {
+    const auto from = callback_of_.find(link.inputs[i]);
+    if (from == callback_of_.end() || join_of_.contains(link.inputs[i])) continue;
+    model::Edge& edge = model_.edges.emplace_back();
+    edge.from = from->second;
+    edge.to = to->second;
+    if (!link.confidence.empty()) edge.confidence = link.confidence[i];
+  }
+}
+
+/// A callback that receives transforms passes on the messages that wait for them.
+void Builder::add_waiting_for_transform(const links::Link& link) {
+  const auto from = callback_of_.find(link.inputs.front());
+  if (from == callback_of_.end()) return;
+  for (const execution::Subscription& subscription : objects_.subscriptions) {
+    const auto to = callback_of_.find(subscription.callback);
+    const auto& publishers = observations_.links().of(subscription.callback).publishers;
+    const bool passes_on = std::ranges::any_of(link.outputs, [&](execution::PublisherIndex output) {
+      return publishers.contains(output);
+    });
+    if (!execution::is_transform(objects_[subscription.topic]) || !passes_on ||
+        to == callback_of_.end() || to->second == from->second) {
+      continue;
+    }
+    for (model::Edge& onward : model_.edges) {
+      const bool is_of_link = std::ranges::any_of(link.outputs, [&](auto output) {
+        return onward.topic == objects_[objects_[output].topic];
+      });
+      if (onward.from == to->second && onward.triggered_by && is_of_link) {
+        onward.triggered_by->push_back(from->second);
+      }
+    }
+    model::Edge& edge = model_.edges.emplace_back();
+    edge.from = from->second;
+    edge.to = to->second;
+    edge.confidence = link.confidence.front();
   }
 }
 
@@ -825,14 +878,10 @@ void Builder::warn_of_hand_over(const links::Link& link) {
 void Builder::add_sampled_edges() {
   std::set<std::pair<model::CallbackIndex, model::CallbackIndex>> known;
   for (const links::Link& link : links_) {
-    if (link.grounds == links::Grounds::declared && !link.reader) warn_of_hand_over(link);
-    if (link.waits_for_transform) {
-      const auto topic = objects_.topic_of(objects_[link.inputs.front()]);
-      warnings_.push_back(fmt::format(
-          "{} publishes messages of {} when it receives the transform that they wait for "
-          "(tf2_ros::MessageFilter): flows have this link, and no chain of a model does",
-          objects_.node_name(objects_[link.inputs.front()]), objects_[*topic]));
+    if (link.is_handed || (link.grounds == links::Grounds::declared && !link.reader)) {
+      add_hand_over(link);
     }
+    if (link.waits_for_transform) add_waiting_for_transform(link);
     if (!link.is_taken) continue;
     const auto reader = callback_of_.find(*link.reader);
     if (reader == callback_of_.end() || model::samples_messages(model_[reader->second])) continue;
@@ -891,7 +940,8 @@ void Builder::break_cycles(const std::vector<std::uint64_t>& observed_messages) 
     model_.edges.pop_back();
     warnings_.push_back(
         fmt::format("messages of \"{}\" to \"{}\" are left out: {} would be a cycle without end; "
-                    "they count as if they came from outside, as often as was seen",
+                    "they count as if they came from outside, as often as was seen, and no chain "
+                    "leads over them",
                     model_[edge.from].id, model_[edge.to].id, cycle));
     for (const auto& [key, observed] : observations_.edges()) {
       const auto& [from, to, topic] = key;

@@ -105,7 +105,8 @@ class Builder {
   [[nodiscard]] std::optional<std::int64_t> queue_depth(std::span<const Observed> members) const;
   void add_callback(Observed index, const std::string& id);
   void add_edges();
-  void warn_of_hand_over(const links::Link& link);
+  void add_hand_over(const links::Link& link);
+  void add_waiting_for_transform(const links::Link& link);
   void add_sampled_edges();
   /// Leaves out edges that close a cycle without end, the least observed first, and gives their
   /// receivers all activations that were observed where such edges end as their own. Such cycles

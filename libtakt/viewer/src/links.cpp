@@ -42,8 +42,7 @@ std::vector<links::Link> links_of(const execution::Objects& objects, const model
   for (const model::Edge& edge : model.edges) {
     const auto inputs = observed.find(edge.from);
     const auto readers = observed.find(edge.to);
-    if (!model::samples_messages(model[edge.to]) || inputs == observed.end() ||
-        readers == observed.end()) {
+    if (model::activates(model, edge) || inputs == observed.end() || readers == observed.end()) {
       continue;
     }
     for (const ObservedCallbackIndex reader : readers->second) {

@@ -53,11 +53,15 @@ std::vector<Part> split(const Recording& recording, const Timeline& timeline, co
     if (step == 0) {
       splitter.wait(run.start, run.thread);
     } else {
+      const Sent* const sent = recording.find(run.source);
+      const auto sender = sent != nullptr ? recording.find(sent->instance) : std::nullopt;
+      if (sender && *sender != path[step - 1]) {
+        // What was stored waited for this message.
+        splitter.until(std::min(sent->begin, run.start), {flow::Stage::waiting_for_input});
+      }
       splitter.next_step();
       std::optional<Splitter::Sent> message;
-      if (const Sent* const sent = recording.find(run.source)) {
-        message = Splitter::Sent{sent->time, sent->intra_process};
-      }
+      if (sent != nullptr) message = Splitter::Sent{sent->time, sent->intra_process};
       splitter.deliver(message, recording.arrival(run), run.start, run.thread);
     }
     Instant until = times.end;

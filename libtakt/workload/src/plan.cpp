@@ -207,6 +207,7 @@ class Planner {
 
   /// The output of an instance along an edge; none where nothing needs to be sent.
   Result<std::optional<Output>> output_along(const Edge& edge) const {
+    if (!model::activates(model_, edge)) return std::nullopt;
     const model::Callback& from = model_[edge.from];
     const model::Callback& to = model_[edge.to];
     Output output{.kind = Output::Kind::topic,

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 
 #include "model_builder.hpp"
 #include "takt/analysis/analyze.hpp"
+#include "takt/model/json.hpp"
 
 /// Chains through several executors (ros-llama S-3.7).
 namespace takt::analysis {
@@ -79,6 +81,46 @@ TEST(Chains, SporadicSamplerHasNoLongestGap) {
       bounds.chains[0].reason,
       "\"c1\" samples what \"c0\" sends, and nothing limits the time between its activations; "
       "a periodic activation would");
+}
+
+/// Its messages wait for a thread, or for a callback that other messages activate.
+TEST(Chains, OverInferredEdgesToOthersThanTimersHaveNoBound) {
+  const auto read = model::parse(R"({"format": "takt/model", "version": 1,
+    "executors": [{"id": "e"}, {"id": "thread", "kind": "event_source"}],
+    "callbacks": [
+      {"id": "a", "executor": "e", "kind": "timer", "execution_time": {"curve": [10]},
+       "activation": {"kind": "periodic", "period": 1000}},
+      {"id": "b", "executor": "e", "kind": "timer", "execution_time": {"curve": [10]},
+       "activation": {"kind": "periodic", "period": 1000}},
+      {"id": "kept", "executor": "e", "kind": "subscription", "execution_time": {"curve": [10]}},
+      {"id": "passing", "executor": "e", "kind": "subscription",
+       "execution_time": {"curve": [10]}},
+      {"id": "taking", "executor": "thread", "kind": "event_source",
+       "execution_time": {"curve": [10]},
+       "activation": {"kind": "min_distance", "values": [0, 500]}}],
+    "edges": [{"from": "a", "to": "kept"}, {"from": "b", "to": "passing"},
+              {"from": "kept", "to": "passing", "confidence": 99},
+              {"from": "kept", "to": "taking", "confidence": 99}],
+    "chains": [{"id": "1", "callbacks": ["a", "kept", "passing"]},
+               {"id": "2", "callbacks": ["a", "kept", "taking"]},
+               {"id": "3", "callbacks": ["b", "passing"]}]})",
+                                 "test");
+  ASSERT_TRUE(read) << read.error().message;
+  model::Model model = read->model;
+  const auto bounds = analyze(model);
+  for (const std::size_t chain : {0u, 1u}) {
+    const std::string reason =
+        fmt::format("nothing limits how long messages of \"kept\" wait until \"{}\" takes them",
+                    chain == 0 ? "passing" : "taking");
+    EXPECT_EQ(bounds.chains[chain].bound, std::nullopt);
+    EXPECT_EQ(bounds.chains[chain].reason, reason);
+    EXPECT_EQ(bounds.chains[chain].reaction_time_reason, reason);
+    EXPECT_EQ(bounds.chains[chain].data_age_reason, reason);
+  }
+  // The edges activate nothing.
+  model.edges.resize(2);
+  model.chains = {model.chains[2]};
+  EXPECT_EQ(bounds.chains[2].bound, analyze(model).chains[0].bound);
 }
 
 /// A timer whose data, there `latency` after its activation at the latest, another timer samples.

@@ -144,6 +144,7 @@ TEST(FindWays, APartOfAnotherIsNone) {
 TEST(FindWays, OverInferredLinksCountOnlyWhereNoOtherLeads) {
   model::Model model = robot();
   model.edges[3].confidence = 50;  // from /brake to /limiter
+  model.callbacks[6].kind = model::CallbackKind::timer;
   const Goal goal{
       .name = "g", .from = "/camera", .to = "/motor", .via = {}, .latency = Duration{1}};
   const auto found = find_ways(model, goal);
@@ -156,6 +157,9 @@ TEST(FindWays, OverInferredLinksCountOnlyWhereNoOtherLeads) {
               ElementsAre(Pair("", ElementsAre("c0", "c2", "c4", "c6", "c7"))));
   EXPECT_THAT(ways(model, "/camera", "/limiter"),
               ElementsAre(Pair("", ElementsAre("c0", "c2", "c4", "c6"))));
+  // What waits for another callback than a timer is no guess of what a timer reads.
+  model.callbacks[6].kind = model::CallbackKind::subscription;
+  EXPECT_THAT(ways(model, "/camera", "/motor"), SizeIs(2));
 }
 
 TEST(Apply, MakesAChainOfEachWayAndNamesThoseThatDoNotCount) {
@@ -177,6 +181,8 @@ TEST(Apply, MakesAChainOfEachWayAndNamesThoseThatDoNotCount) {
 
   model = robot();
   model.edges[3].confidence = 50;
+  model.callbacks[6].kind = model::CallbackKind::timer;
+  model.callbacks[6].activation = model::PeriodicActivation{.period = Duration{100}};
   const auto more = apply(goals, "goals.yaml", model);
   ASSERT_TRUE(more);
   EXPECT_THAT(*more,

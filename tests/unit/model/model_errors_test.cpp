@@ -66,6 +66,18 @@ TEST_P(LinkMistake, IsNamed) {
   EXPECT_EQ(fault_of(document.dump()), "robot.json: " + GetParam().message);
 }
 
+TEST(ModelMistakes, AnInferredEdgeIsNoInputOfAJoin) {
+  json document = two_callbacks();
+  document["callbacks"][1]["activation"] = document["callbacks"][0]["activation"];
+  document["edges"][0]["confidence"] = 50;
+  EXPECT_EQ(fault_of(document.dump()), "");
+  document["joins"] = json::parse(R"([{"callback": "c1", "kind": "and", "inputs": ["c0"]}])");
+  EXPECT_EQ(
+      fault_of(document.dump()),
+      "robot.json: joins[0].inputs[0]: the edge from \"c0\" to \"c1\" has a confidence, so it "
+      "activates nothing; leave one of the two out");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Fields, LinkMistake,
     testing::Values(

@@ -28,7 +28,9 @@ Duration longest_delay(const model::Model& model, CallbackIndex from, CallbackIn
 /// The longest time from one activation of a callback that samples messages to the next: a message
 /// that just missed one activation is read by the next.
 Duration longest_gap(const model::Callback& callback) {
-  const auto* periodic = std::get_if<model::PeriodicActivation>(&*callback.activation);
+  const auto* periodic = model::samples_messages(callback)
+                             ? std::get_if<model::PeriodicActivation>(&*callback.activation)
+                             : nullptr;
   return periodic == nullptr ? unbounded_time : periodic->period + periodic->jitter;
 }
 
@@ -80,6 +82,20 @@ std::vector<const model::Edge*> edges_between(const model::Model& model, Callbac
   return between;
 }
 
+bool wait_between(const model::Model& model, CallbackIndex from, CallbackIndex to) {
+  return std::ranges::none_of(edges_between(model, from, to), [&](const model::Edge* edge) {
+    return model::activates(model, *edge);
+  });
+}
+
+std::string why_they_wait(const model::Model& model, CallbackIndex from, CallbackIndex to) {
+  if (model[to].kind == model::CallbackKind::timer || longest_gap(model[to]) != unbounded_time) {
+    return "";
+  }
+  return fmt::format("nothing limits how long messages of \"{}\" wait until \"{}\" takes them",
+                     model[from].id, model[to].id);
+}
+
 std::vector<Stretch> stretches_of(const model::Model& model, const System& system,
                                   std::span<const CallbackIndex> chain, bool end_before_joins) {
   std::vector<Stretch> stretches;
@@ -87,11 +103,11 @@ std::vector<Stretch> stretches_of(const model::Model& model, const System& syste
     Stretch stretch;
     if (first > 0) {
       stretch.delay = longest_delay(model, chain[first - 1], chain[first]);
-      stretch.sampled = model::samples_messages(model[chain[first]]);
+      stretch.sampled = wait_between(model, chain[first - 1], chain[first]);
     }
     std::size_t end = first + 1;
     while (end < chain.size() && system[chain[end]].executor == system[chain[first]].executor &&
-           !model::samples_messages(model[chain[end]]) &&
+           !wait_between(model, chain[end - 1], chain[end]) &&
            longest_delay(model, chain[end - 1], chain[end]) == Duration{0} &&
            !(end_before_joins && system[chain[end]].join)) {
       ++end;
@@ -173,10 +189,13 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
       part = Duration{0};
       head = first;
       if (segment.sampling == unbounded_time && result.reason.empty()) {
-        result.reason = fmt::format(
-            "\"{}\" samples what \"{}\" sends, and nothing limits the time between its "
-            "activations; a periodic activation would",
-            model[first].id, model[*sender].id);
+        result.reason = why_they_wait(model, *sender, first);
+        if (result.reason.empty()) {
+          result.reason = fmt::format(
+              "\"{}\" samples what \"{}\" sends, and nothing limits the time between its "
+              "activations; a periodic activation would",
+              model[first].id, model[*sender].id);
+        }
       }
     }
     const LocalBound bound = bound_of(stretch, solution);

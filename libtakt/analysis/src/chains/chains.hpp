@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "executors/executor_analysis.hpp"
@@ -14,6 +15,14 @@ namespace takt::analysis {
 /// The edges from one callback to another.
 [[nodiscard]] std::vector<const model::Edge*> edges_between(const model::Model& model,
                                                             CallbackIndex from, CallbackIndex to);
+
+/// Whether messages from one callback to another wait until it takes them, and do not activate it.
+[[nodiscard]] bool wait_between(const model::Model& model, CallbackIndex from, CallbackIndex to);
+
+/// Why nothing limits how long messages wait between two callbacks; empty: the second is a timer or
+/// has a period.
+[[nodiscard]] std::string why_they_wait(const model::Model& model, CallbackIndex from,
+                                        CallbackIndex to);
 
 /// Consecutive callbacks of a chain that are bounded at once: each is pending as soon as the one
 /// before publishes (ros-llama Lemma 7).

@@ -185,6 +185,7 @@ class EndToEnd {
       part = saturating_add(part, stretch.delay);
       reaction_.add(stretch.delay);
       if (stretch.sampled) {
+        if (auto why = why_they_wait(model_, *sender, first); !why.empty()) fail(why);
         // The data that is read has not been replaced yet by data of the next activation of the
         // part's head or, if instances may overtake each other, of the next activation after its
         // own arrival.
@@ -304,7 +305,7 @@ class EndToEnd {
   void check_replacement(std::span<const CallbackIndex> chain) {
     bool mixed = false;
     for (std::size_t n = 1; n < chain.size(); ++n) {
-      const bool samples = model::samples_messages(model_[chain[n]]);
+      const bool samples = wait_between(model_, chain[n - 1], chain[n]);
       const auto& join = system_[chain[n]].join;
       const bool newest = join && system_.joins[*join].kind == model::JoinKind::newest;
       if (mixed && (samples || newest)) {

@@ -19,7 +19,8 @@ struct InstanceRecord {
   /// For a timer, its TimerGrid's correction has to be added.
   Instant activation;
   Instant end;
-  /// The instance that sent the message that activated this one.
+  /// The message that activated this one, and the instance that sent it.
+  execution::PublicationId source = execution::PublicationId::none;
   execution::InstanceId cause = execution::InstanceId::none;
   /// How long its message had been sent before there was a subscription that could read it.
   Duration before_reader{};

@@ -51,8 +51,11 @@ struct Measurement {
   /// end_topic ends with the last instance's last publication on it, and an instance without one
   /// ends no chain. Instances are linked by the messages that triggered them, or that they took. A
   /// timer that samples another callback is linked to the newest instance of it that ended before
-  /// and that the timer has not read yet. Time in which there was no subscription yet
-  /// that could read a message does not count.
+  /// and that the timer has not read yet. A thread to which callbacks hand messages takes them in
+  /// order, one for each that it publishes; where it has fallen behind for longer, the newest. So
+  /// does a callback that passes on what waits for a transform: the oldest, or the one with the
+  /// stamp of what it publishes. Time in which there was no subscription yet that could read a
+  /// message does not count.
   ///
   /// A chain whose goal is about another time (model::GoalKind) has that one in place of latency.
   /// Reactions count from each activation of the first callback which makes it send to the next, or
@@ -212,6 +215,26 @@ class Measurer final : public execution::Observer {
     execution::InstanceId instance = execution::InstanceId::none;
     /// The timer had read it before.
     bool again = false;
+    /// The message as which it was passed on; none: any.
+    execution::PublicationId as = execution::PublicationId::none;
+  };
+
+  /// The instances of callbacks whose messages wait for a thread, or for a callback that receives
+  /// transforms.
+  struct Handed {
+    struct Message {
+      Instant start;
+      model::CallbackIndex from;
+      execution::InstanceId instance = execution::InstanceId::none;
+      std::int64_t stamp = 0;
+    };
+    std::deque<Message> waiting;  // in the order of their starts
+    bool has_begun = false;
+    /// How many messages in a row the thread has taken while another one waited.
+    std::size_t delayed = 0;
+    /// The newest instances of the thread that found no message, and their ends: one may have been
+    /// handed over by an instance that still runs.
+    std::deque<std::pair<execution::InstanceId, Instant>> early;
   };
 
   /// The inputs of a chain whose goal is about reactions that no output is based on so far.
@@ -244,6 +267,11 @@ class Measurer final : public execution::Observer {
     std::vector<Sampled> samples;
     /// Those of them whose messages it takes itself, so that it is known which it read.
     std::set<model::CallbackIndex> taken;
+    /// Of a thread, or a callback that receives transforms: the queues in which messages of other
+    /// callbacks wait for it. Where that was inferred they all share one; else each has its own.
+    std::map<std::optional<model::CallbackIndex>, Handed> handed;
+    /// Those for which the messages of this callback wait.
+    std::vector<model::CallbackIndex> hands_to;
     /// Whether a timer samples this callback.
     bool is_sampled = false;
     /// Its newest instances, the newest last; empty unless `is_sampled`.
@@ -258,9 +286,18 @@ class Measurer final : public execution::Observer {
                     std::optional<model::CallbackIndex> callback);
   /// Adds an instance to those through which chains are followed.
   void link(CallbackState& state, const execution::CallbackInstance& instance,
-            const InstanceRecord& record);
-  /// Notes which instances a timer's instance reads.
-  void sample(CallbackState& state, const execution::CallbackInstance& instance);
+            const InstanceRecord& record, bool takes);
+  /// Notes which instances a timer's instance reads, or one of a thread (`takes`) that takes what
+  /// was handed to it.
+  void sample(CallbackState& state, const execution::CallbackInstance& instance, bool takes);
+  static void take(CallbackState& state, const execution::CallbackInstance& instance,
+                   std::vector<Sampled>& read);
+  /// Notes which instances' messages one of a callback that receives transforms has passed on.
+  void pass_on(CallbackState& state, const execution::CallbackInstance& instance);
+  /// Puts an instance into the queues in which its message waits for others. `stamp`: its
+  /// message's.
+  void hand_over(const CallbackState& state, model::CallbackIndex callback,
+                 const execution::CallbackInstance& instance, std::int64_t stamp);
   /// Whether an instance is among the newest that the window has room for.
   [[nodiscard]] bool is_recent(execution::InstanceId id) const;
   /// Notes an instance that begins a chain as a reader of inputs.
@@ -273,11 +310,11 @@ class Measurer final : public execution::Observer {
   [[nodiscard]] std::optional<Instant> end_of(const InstanceRecord& last, std::size_t chain) const;
   /// Whether the instance is known to have published on the topic, and is recent.
   [[nodiscard]] bool has_published(execution::InstanceId instance, const std::string& topic) const;
-  /// The instance before `current` on a chain that comes from callback `from`. `again`: also one
-  /// that a timer had read before.
+  /// The instance before `current` on a chain that comes from callback `from` and goes on with the
+  /// message `as`. `again`: also one that a timer had read before.
   [[nodiscard]] execution::InstanceId previous_on_chain(const InstanceRecord& current,
-                                                        model::CallbackIndex from,
-                                                        bool again) const;
+                                                        model::CallbackIndex from, bool again,
+                                                        execution::PublicationId as) const;
   [[nodiscard]] std::optional<model::CallbackIndex> sender_of(
       const execution::Database& database, const execution::Publication* publication);
   void measure_edge(const execution::Database& database, std::size_t index,
@@ -318,6 +355,7 @@ class Measurer final : public execution::Observer {
   std::vector<std::optional<model::ExecutorIndex>> executors_;  // by thread
   MessageTimes message_times_;
   std::vector<execution::InstanceId> sending_;  // by thread: the newest instance that published
+  std::vector<execution::InstanceId> sending_messages_;  // the same, triggers of timers aside
   InstanceWindow window_;
   /// By edge: the run that sent the newest message, and how many of it came in a row.
   struct SentTogether {
@@ -336,6 +374,15 @@ class Measurer final : public execution::Observer {
   /// The topics with whose publication chains end, or that tell inputs of chains, and when the
   /// newest instances published on them last.
   std::set<std::string> noted_topics_;
+  /// What the running instances of callbacks that receive transforms have published.
+  struct PassedOn {
+    execution::PublicationId id;
+    std::int64_t stamp = 0;
+  };
+  std::map<execution::InstanceId,
+           std::map<std::optional<execution::PublisherIndex>, std::vector<PassedOn>>>
+      passed_on_;
+  bool passes_on_ = false;
   std::map<execution::InstanceId, std::map<std::string, Instant>> published_;
   /// Ends of chains that are not followed back yet.
   std::deque<execution::InstanceId> ends_;

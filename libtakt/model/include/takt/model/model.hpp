@@ -237,8 +237,9 @@ struct Edge {
   std::optional<std::vector<CallbackIndex>> triggered_by;
   /// The payload of a message in bytes: what `takt run` sends, and the most on the link.
   std::int64_t message_size = 0;
-  /// The confidence in an inferred edge to a timer that reads what the sender keeps, in percent.
-  /// None: the edge is declared or was observed.
+  /// The confidence in an inferred edge, in percent: the receiver reads what the sender keeps, or
+  /// takes what it has handed over. It activates nothing. None: the edge is declared or was
+  /// observed.
   std::optional<std::int64_t> confidence;
   /// See message_share(). None: every instance sends.
   std::optional<std::int64_t> messages;

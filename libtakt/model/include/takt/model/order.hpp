@@ -13,6 +13,10 @@ namespace takt::model {
 /// callback activates it or belongs to a set of its join.
 [[nodiscard]] bool samples_messages(const Callback& callback);
 
+/// Whether messages along the edge activate its receiver, or belong to a set of its join. Others
+/// wait until the receiver takes them, whatever activates it.
+[[nodiscard]] bool activates(const Model& model, const Edge& edge);
+
 /// The turn of callbacks of the kind among those of other kinds (`by_node`: of the same node),
 /// where the order goes by it.
 [[nodiscard]] std::uint32_t category_rank(CallbackOrder order, CallbackKind kind);
