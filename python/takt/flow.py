@@ -281,7 +281,7 @@ def _words(part: Json, reader: str, receiver: str) -> tuple[str, str]:
         case "preempted":
             return f"{callback or receiver} was preempted", other
         case "blocked":
-            return f"{callback or receiver} was blocked", ""
+            return f"{callback or receiver} slept, or waited for something", ""
         case "waiting_in_executor":
             return f"{receiver} waited in its executor", f"behind {callback}" if callback else other
         case "waiting_for_timer":

@@ -218,7 +218,8 @@ std::optional<Suspended> CallbackTracker::suspended(const Open& open, const Stat
   const Duration time = last->time ? *last->time - *first->time : idle - ready;
   return Suspended{.times = times,
                    .time = times == 0 ? Duration{0} : std::max(Duration{0}, time),
-                   .by_scheduler = last->time.has_value()};
+                   .by_scheduler = last->time.has_value(),
+                   .ready = std::max(Duration{0}, ready)};
 }
 
 void CallbackTracker::cpu_time(ThreadIndex thread, Duration time, std::optional<Waits> waits) {

@@ -51,6 +51,9 @@ void Store::on_instance(const execution::Database& database,
   if (run == nullptr) {
     return;
   }
+  if (const Idle idle = Idle::of(instance.suspended); idle != Idle{}) {
+    idle_.emplace(instance.id, idle);
+  }
   run->start = instance.start;
   run->end = instance.end;
   run->activation = activation;
@@ -189,6 +192,11 @@ Duration Store::correction(execution::ObservedCallbackIndex timer) const {
   return grid ? grid->correction() : Duration{0};
 }
 
+Idle Store::idle(InstanceId id) const {
+  const auto found = idle_.find(id);
+  return found == idle_.end() ? Idle{} : found->second;
+}
+
 std::optional<Late> Store::late(InstanceId id) const {
   const auto found = late_.find(id);
   return found == late_.end() ? std::nullopt : std::optional(found->second);
@@ -278,6 +286,7 @@ void Store::drop_before(const Position& kept) {
   std::erase_if(times_, is_dropped);
   std::erase_if(late_, is_dropped);
   std::erase_if(not_before_, is_dropped);
+  std::erase_if(idle_, is_dropped);
   std::erase_if(reads_, is_dropped);
   std::erase_if(readers_, is_dropped);
 }

@@ -330,6 +330,9 @@ Result<Document> make(const Recorded& recorded, const Storage& storage, Work& wo
                               database.steady_since().value_or(pass.first), storage, work);
   const std::vector<std::string> names = execution::callback_ids(objects);
   const std::vector<std::string> actors = scheduling.actors();
+  // Whether running is told from waiting for a processor and from sleeping.
+  const bool tells_running =
+      scheduling.recorded() || database.totals().suspension_source() == "thread_waits";
 
   const Json index = {
       {"format", "takt/viewer"},
@@ -338,7 +341,7 @@ Result<Document> make(const Recorded& recorded, const Storage& storage, Work& wo
       {"origin", std::to_string((pass.first.time_since_epoch() + source.epoch_offset()).count())},
       {"duration", (pass.last - pass.first).count()},
       {"facts", Json::array()},
-      {"scheduling", scheduling.recorded()},
+      {"scheduling", tells_running},
       {"hosts", hosts(threads)},
       {"processes", processes(threads)},
       {"executors", executors(timeline, threads)},
@@ -346,10 +349,9 @@ Result<Document> make(const Recorded& recorded, const Storage& storage, Work& wo
       {"topics", topics(objects)},
       {"callbacks", callbacks(objects, recording, timeline, model, measured)},
       {"edges", edges(objects, recording, timeline, links)},
-      {"chains",
-       chains_of(model, chains, recording, measured, names, actors, scheduling.recorded())},
+      {"chains", chains_of(model, chains, recording, measured, names, actors, tells_running)},
       {"actors", actors},
-      {"phrases", phrases_of(scheduling.recorded())},
+      {"phrases", phrases_of(tells_running)},
       {"answer", Json::array()},
       {"warnings", warnings(recorded, chains, storage)},
       {"provenance", Json::array()},

@@ -31,6 +31,9 @@ class Rows {
                                            Instant end) const {
     return timeline_.scheduling().off(thread, begin, end);
   }
+  [[nodiscard]] flow::Idle idle(RunId run) const {
+    return runs_[static_cast<std::size_t>(run)].idle;
+  }
   [[nodiscard]] std::span<const execution::ThreadIndex> peers(execution::ThreadIndex thread) const {
     return timeline_.peers(thread);
   }

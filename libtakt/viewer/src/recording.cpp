@@ -87,6 +87,7 @@ void Recording::keep(const Database& database, const CallbackInstance& instance)
           .source = instance.source,
           .callback = instance.callback,
           .thread = instance.thread,
+          .idle = flow::Idle::of(instance.suspended),
           .arrival = {}};
   run.arrival = flow::arrival_of(activation(database, instance));
   runs_.push_back(run);

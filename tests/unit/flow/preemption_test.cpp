@@ -78,6 +78,34 @@ TEST_F(Preemption, WithinACallbackItIsToldFromRunningAndFromSleeping) {
                           "preempted 30 backup", "running 20"));
 }
 
+/// Without the scheduler's events, the clock of the thread tells for how long a run slept and was
+/// preempted. It publishes after 880 of its 900 µs: at most 20 of both may have come later.
+TEST_F(Preemption, WithoutTheSchedulersEventsTheThreadsClockTellsHowLong) {
+  const auto clock = [&](std::int64_t cpu, std::int64_t waits, std::int64_t ready_time) {
+    scenario.add(program, tracepoints::ThreadCpuTime{
+                              .cpu_time = cpu, .waits = waits, .ready_time = ready_time});
+  };
+  const auto relay = [&](std::int64_t stamp, std::int64_t until, std::int64_t waits,
+                         std::int64_t cpu, std::int64_t ready_time) {
+    scenario.publish(outside, a, stamp);
+    scenario.take(program, on_a, stamp);
+    scenario.start(program, on_a.callback);
+    clock(1'000, 5, 7'000);
+    scenario.now += until;
+    scenario.publish(program, c, stamp + 1);
+    scenario.now += 20;
+    clock(1'000 + cpu, 5 + waits, 7'000 + ready_time);
+    scenario.end(program, on_a.callback);
+    scenario.handle(outside, on_c, stamp + 1, 1);
+    return parts(follow(scenario, between("/a", "/c")));
+  };
+  scenario.now = 1000;
+  EXPECT_THAT(relay(1, 880, 1, 100'000, 200'000),
+              ElementsAre("running 120", "blocked 580", "preempted 180"));
+  // Who never waits was only preempted, for as long as it was ready.
+  EXPECT_THAT(relay(11, 1880, 0, 1'690'000, 200'000), ElementsAre("running 1700", "preempted 180"));
+}
+
 TEST_F(Preemption, AReservationThatIsUsedUpIsNoPreemption) {
   scenario.now = 1000;
   scenario.publish(outside, a, 1);

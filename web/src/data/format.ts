@@ -16,7 +16,7 @@ export interface Index {
   duration: number;
   /** Where and how it was recorded, for the line under the title. */
   facts: string[];
-  /** Whether the recording holds scheduling events: without them running includes preempted. */
+  /** Whether the recording tells running from preempted: by scheduling events, or by the clock of threads. */
   scheduling: boolean;
   hosts: Host[];
   processes: Process[];

@@ -56,6 +56,9 @@ struct Suspended {
   /// By the scheduler's events. Else it is the time without processor time, less that for which
   /// the thread was ready to run, if that was recorded.
   bool by_scheduler = false;
+  /// For how long it was ready and had no processor, where the thread's clock says so; the
+  /// scheduler's events say when.
+  Duration ready{};
 };
 
 /// One run of a callback.

@@ -41,8 +41,9 @@ class Peers {
 ///   the receiving thread waited for work.
 /// - A message that was sent before its subscription was made waits for nobody until then: that
 ///   time is no part.
-/// - Without the scheduler's events it is not known when a run was preempted; that time counts as
-///   running.
+/// - Without the scheduler's events it is not known when a run slept or was preempted, but for how
+///   long in all, if its thread's clock was recorded. As much of that as cannot have been in the
+///   rest of the run counts, after the time in which it ran.
 ///
 /// `Rows` is how the recording is read:
 ///
@@ -51,6 +52,7 @@ class Peers {
 ///                                     the order of their starts
 ///   start(run), end(run)              its times
 ///   off(thread, begin, end)           Offs that overlap [begin, end), in order
+///   idle(run)                         for how long it was off its processor, if not by Offs
 ///   peers(thread)                     the other threads of its executor
 template <typename Rows>
 class PartSplitter {
@@ -120,6 +122,19 @@ class PartSplitter {
 
   /// A run, until a time.
   void run(Instant time, execution::ThreadIndex thread, RunId run) {
+    if (run != RunId::none && time > now_) {
+      const Idle idle = rows_.idle(run);
+      const Duration here = time - now_;
+      const Duration rest = std::max(rows_.end(run) - rows_.start(run) - here, Duration{0});
+      const auto surely = [&](Duration all, Duration most) {
+        return std::clamp(all - rest, Duration{0}, most);
+      };
+      const Duration blocked = surely(idle.blocked, here);
+      const Duration ready = surely(idle.ready, here - blocked);
+      by_state(time - ready - blocked, thread, {Stage::running, 0, {}, run});
+      until(time - ready, {Stage::blocked, 0, {}, run});
+      until(time, {Stage::preempted, 0, {}, run});
+    }
     by_state(time, thread, {Stage::running, 0, {}, run});
   }
 

@@ -74,6 +74,7 @@ class Splitter {
                                      Instant end) const {
     return states_.off(thread, begin, end);
   }
+  [[nodiscard]] Idle idle(RunId run) const { return history_.store().idle(run); }
   [[nodiscard]] std::span<const execution::ThreadIndex> peers(execution::ThreadIndex thread) const {
     return peers_[thread];
   }

@@ -3,8 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "takt/execution/instances.hpp"
 #include "takt/time/time.hpp"
 
 namespace takt::flow {
@@ -51,6 +53,19 @@ struct BasicPart {
   RunId run = RunId::none;
   /// The thread that ran instead.
   std::uint32_t actor = no_actor;
+};
+
+/// For how long a run was off its processor in all, where it is not known when: blocked, or ready.
+struct Idle {
+  Duration blocked{};
+  Duration ready{};
+
+  /// By the thread's clock; nothing where the scheduler's events say more.
+  static Idle of(const std::optional<execution::Suspended>& suspended) {
+    if (!suspended || suspended->by_scheduler) return {};
+    return {suspended->time, suspended->ready};
+  }
+  bool operator==(const Idle&) const = default;
 };
 
 /// A time in which a thread was off its processor.

@@ -107,6 +107,9 @@ class Store final : public execution::Observer {
   /// executor keeps them, or lost them.
   [[nodiscard]] std::vector<Instant> unhandled(execution::ObservedCallbackIndex callback) const;
 
+  /// For how long a run was off its processor, where it is not known when.
+  [[nodiscard]] Idle idle(InstanceId id) const;
+
   /// For a run whose message was sent before its reader was made.
   [[nodiscard]] std::optional<Late> late(InstanceId id) const;
   /// Until when a run's message had not come, if messages before it show that (ArrivalOrder).
@@ -151,6 +154,7 @@ class Store final : public execution::Observer {
   std::unordered_map<InstanceId, Late> late_;
   std::unordered_map<InstanceId, Instant> not_before_;
   ArrivalOrder arrival_order_;
+  std::unordered_map<InstanceId, Idle> idle_;
   std::unordered_map<InstanceId, std::vector<InstanceId>> reads_;
   std::unordered_map<InstanceId, InstanceId> readers_;
   MessageTimes message_times_;

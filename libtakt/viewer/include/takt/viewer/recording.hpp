@@ -38,6 +38,7 @@ struct Run {
   execution::PublicationId source = execution::PublicationId::none;
   execution::ObservedCallbackIndex callback;
   execution::ThreadIndex thread;
+  flow::Idle idle;
   /// Without the correction of a timer's grid, see Recording::arrival().
   flow::Arrival arrival;
 };
