@@ -83,6 +83,18 @@ std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration>
   return a;
 }
 
+std::vector<Duration> as_costs(std::span<const std::int64_t> counts) {
+  std::vector<Duration> costs(counts.size());
+  std::ranges::transform(counts, costs.begin(), [](std::int64_t count) { return Duration{count}; });
+  return costs;
+}
+
+std::vector<std::int64_t> as_counts(std::span<const Duration> costs) {
+  std::vector<std::int64_t> counts(costs.size());
+  std::ranges::transform(costs, counts.begin(), &Duration::count);
+  return counts;
+}
+
 std::vector<Duration> scaled(std::span<const Duration> curve, int percent) {
   std::vector<Duration> result;
   result.reserve(curve.size());

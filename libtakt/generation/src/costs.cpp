@@ -44,6 +44,18 @@ std::vector<double> rates(const model::Model& model) {
   return rates;
 }
 
+/// How often consecutive instances suspend themselves: an instance that does so often may come
+/// among others that do less often, or not at all.
+std::vector<std::int64_t> suspensions(Draft& draft) {
+  std::vector<std::int64_t> times{draft.random.between(1, 3)};
+  if (!draft.random.chance(draft.shape.cost_curve)) return times;
+  const std::int64_t others = draft.random.between(0, times.front());
+  for (auto more = draft.random.between(1, 3); more > 0; --more) {
+    times.push_back(times.back() + others);
+  }
+  return times;
+}
+
 }  // namespace
 
 void add_costs(Draft& draft) {
@@ -85,7 +97,7 @@ void add_suspensions(Draft& draft) {
     const auto longest = std::max<std::int64_t>(1, callback.execution_time.front().count());
     const std::int64_t mean = draft.random.between(1, longest);
     callback.suspension =
-        model::Suspension{.curve = cost_curve(draft, mean), .times = draft.random.between(1, 3)};
+        model::Suspension{.curve = cost_curve(draft, mean), .times = suspensions(draft)};
   }
 }
 

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "takt/budget/influence.hpp"
+#include "takt/curves/execution_time_curve.hpp"
 #include "takt/manager/promises.hpp"
 #include "words.hpp"
 
@@ -65,12 +66,18 @@ void consider_suspension(const model::Callback& before, const model::Callback& a
                          Excess& excess) {
   if (!after.suspension) return;
   const model::Suspension assumed =
-      before.suspension.value_or(model::Suspension{.curve = {}, .times = 0});
+      before.suspension.value_or(model::Suspension{.curve = {}, .times = {0}});
   excess.consider(longest(after.suspension->curve), longest(assumed.curve), after.id,
                   "suspended itself for");
-  if (after.suspension->times <= assumed.times) return;
-  excess.note(fmt::format("{} suspended itself {} times in one run, at most {} were assumed",
-                          after.id, after.suspension->times, assumed.times));
+  const curves::ExecutionTimeCurve most(curves::as_costs(assumed.times));
+  std::int64_t runs = 0;
+  for (const std::int64_t times : after.suspension->times) {
+    if (times <= most(++runs).count()) continue;
+    excess.note(fmt::format("{} suspended itself {} times in {}, at most {} were assumed", after.id,
+                            times, runs == 1 ? "one run" : fmt::format("{} runs", runs),
+                            most(runs).count()));
+    return;
+  }
 }
 
 void consider_activation(const model::Callback& before, const model::Callback& after,

@@ -117,7 +117,8 @@ Result<void> merge_into(model::Callback& into, const model::Callback& other) {
   } else if (suspension) {
     into.suspension->curve =
         curves::merge_costs(std::move(into.suspension->curve), suspension->curve);
-    into.suspension->times = std::max(into.suspension->times, suspension->times);
+    into.suspension->times = curves::as_counts(curves::merge_costs(
+        curves::as_costs(into.suspension->times), curves::as_costs(suspension->times)));
   }
   into.activation = TAKT_TRY(merged_activation(into.activation, activation));
   into.queue_depth = std::max(into.queue_depth, queue_depth);

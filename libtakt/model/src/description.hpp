@@ -275,9 +275,13 @@ void describe(Fields& fields, T& suspension) {
                 .shortest = 1,
                 .needs = "1 value"});
   fields.field("times", suspension.times,
-               {.text = "How often one instance suspends itself at most.",
+               {.text = "ST(1), ST(2), …: how often that many consecutive instances suspend "
+                        "themselves at most. Monotone and sub-additive; a number n stands for n, "
+                        "2n, …",
                 .least = 1,
-                .most = most_suspensions});
+                .most = most_suspensions,
+                .shortest = 1,
+                .needs = "1 value"});
 }
 
 template <typename Fields, Is<Callback> T>

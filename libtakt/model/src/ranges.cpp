@@ -85,7 +85,7 @@ class RangeCheck {
   void check(const Step& path, const std::vector<T>& list, const About& about) {
     if (list.size() < about.shortest) {
       fault_ = fmt::format("{}: needs at least {}", path.text(), about.needs);
-    } else if (std::same_as<T, Duration> && list.size() > most_values) {
+    } else if (is_curve<T> && list.size() > most_values) {
       fault_ = fmt::format(
           "{}: has {} values, at most {} are used; drop the last ones, the curve is continued from "
           "the rest",
@@ -109,6 +109,8 @@ class RangeCheck {
     describe(inner, object);
   }
 
+  template <typename T>
+  static constexpr bool is_curve = std::same_as<T, Duration> || std::same_as<T, std::int64_t>;
   template <typename T>
   static constexpr bool is_slot = std::same_as<T, Slot> || std::same_as<T, SlotTable::Entry>;
 

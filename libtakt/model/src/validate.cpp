@@ -23,29 +23,37 @@ namespace {
 
 /// Each check returns the first fault it finds, or an empty string: "path: what is wrong; remedy".
 /// Ranges of single values and lengths of lists have been checked before (ranges.hpp).
-std::string check_monotone(std::span<const Duration> values, const std::string& path) {
+std::string check_monotone(std::span<const Duration> values, const std::string& path,
+                           std::string_view unit = " ns") {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0 && values[i] < values[i - 1]) {
       return fmt::format(
-          "{}[{}]: {} ns is less than the {} ns before it; the values are cumulative", path, i,
-          values[i].count(), values[i - 1].count());
+          "{0}[{1}]: {2}{4} is less than the {3}{4} before it; the values are "
+          "cumulative",
+          path, i, values[i].count(), values[i - 1].count(), unit);
     }
   }
   return {};
 }
 
 /// A cumulative cost curve, of execution times or overheads (ros-llama S-1.6).
-std::string check_cost_curve(std::span<const Duration> values, const std::string& path) {
-  if (auto fault = check_monotone(values, path); !fault.empty()) return fault;
+std::string check_cost_curve(std::span<const Duration> values, const std::string& path,
+                             std::string_view unit = " ns") {
+  if (auto fault = check_monotone(values, path, unit); !fault.empty()) return fault;
   if (const auto split = curves::find_sub_additivity_violation(values)) {
     const std::size_t total = split->m + split->n;
     return fmt::format(
-        "{}[{}]: not sub-additive: {} instances cannot cost {} ns when {} cost at "
-        "most {} ns and {} at most {} ns",
+        "{0}[{1}]: not sub-additive: {2} instances cannot cost {3}{8} when {4} cost "
+        "at most {5}{8} and {6} at most {7}{8}",
         path, total - 1, total, values[total - 1].count(), split->m, values[split->m - 1].count(),
-        split->n, values[split->n - 1].count());
+        split->n, values[split->n - 1].count(), unit);
   }
   return {};
+}
+
+/// The same of counts.
+std::string check_cost_curve(const std::vector<std::int64_t>& counts, const std::string& path) {
+  return check_cost_curve(curves::as_costs(counts), path, "");
 }
 
 std::string check_min_distance(std::span<const Duration> values, const std::string& path) {
@@ -250,7 +258,10 @@ class Validator {
     const std::string curve = path + ".execution_time.curve";
     if (auto fault = check_cost_curve(callback.execution_time, curve); !fault.empty()) return fault;
     if (callback.suspension) {
-      auto fault = check_cost_curve(callback.suspension->curve, path + ".suspension.curve");
+      const std::string suspension = path + ".suspension";
+      auto fault = check_cost_curve(callback.suspension->curve, suspension + ".curve");
+      if (!fault.empty()) return fault;
+      fault = check_cost_curve(callback.suspension->times, suspension + ".times");
       if (!fault.empty()) return fault;
     }
     if (callback.activation) {

@@ -18,14 +18,14 @@ ExecutionTimes::ExecutionTimes(std::vector<Duration> curve, ExecutionModel model
 ExecutionTimes::ExecutionTimes(std::vector<Duration> list)
     : list_(std::move(list)), random_(0, Stream::execution, 0) {}
 
-Duration ExecutionTimes::next() {
+Duration ExecutionTimes::next(Duration limit) {
   if (!list_.empty()) {
     const Duration cost = list_[position_];
     position_ = (position_ + 1) % list_.size();
     return cost;
   }
   if (curve_.empty()) return Duration{0};
-  Duration cost = allowed();
+  Duration cost = std::min(allowed(), limit);
   if (model_ == ExecutionModel::random) {
     cost = std::min(cost, random_.between(least_, std::max(least_, curve_.front())));
   }

@@ -19,12 +19,13 @@ class ExecutionTimes {
   /// Costs one by one, repeated from the first.
   explicit ExecutionTimes(std::vector<Duration> list);
 
-  /// The cost of the next instance. O(curve's length).
-  Duration next();
+  /// The cost of the next instance, at most `limit`. O(curve's length).
+  Duration next(Duration limit = Duration::max());
 
- private:
+  /// The greatest cost that the next instance may have by the curve. O(curve's length).
   [[nodiscard]] Duration allowed() const;
 
+ private:
   std::vector<Duration> curve_;
   std::vector<Duration> list_;
   ExecutionModel model_ = ExecutionModel::worst_case;

@@ -2,25 +2,24 @@
 
 #include <algorithm>
 
+#include "takt/curves/execution_time_curve.hpp"
+
 namespace takt::simulation {
 
 Suspensions::Suspensions(const model::Suspension& suspension, ExecutionModel model, double shortest,
                          std::uint64_t seed, std::size_t callback)
-    : times_(suspension.times),
-      model_(model),
-      lengths_(suspension.curve, model, shortest, Random(seed, Stream::suspension, 2 * callback)),
-      random_(seed, Stream::suspension, 2 * callback + 1) {}
+    : lengths_(suspension.curve, model, shortest, Random(seed, Stream::suspension, 3 * callback)),
+      times_(curves::as_costs(suspension.times), model, 0,
+             Random(seed, Stream::suspension, 3 * callback + 1)),
+      random_(seed, Stream::suspension, 3 * callback + 2) {}
 
 void Suspensions::next(Duration time, std::vector<Pause>& pauses) {
   pauses.clear();
-  const Duration length = lengths_.next();
+  const bool may_suspend = times_.allowed() > Duration{0};
+  const Duration length = lengths_.next(may_suspend ? Duration::max() : Duration{0});
   // Each takes time, and the instance runs before each and after the last.
-  std::int64_t most =
-      std::min({times_, length.count(), std::max<std::int64_t>(1, time.count() - 1)});
-  if (most > 1 && model_ == ExecutionModel::random) {
-    most = random_.between(Duration{1}, Duration{most}).count();
-  }
-  const auto count = static_cast<std::size_t>(most);
+  const Duration most = std::min(length, std::max(epsilon, time - epsilon));
+  const auto count = static_cast<std::size_t>(times_.next(most).count());
   starts_.resize(count);
   ends_.resize(count);
   cut(time, starts_);

@@ -31,9 +31,9 @@ class Suspensions {
   /// Ascending points in [0, whole], as many as there are pauses.
   void cut(Duration whole, std::vector<Duration>& points);
 
-  std::int64_t times_;
-  ExecutionModel model_;
   ExecutionTimes lengths_;
+  /// Costs of 1 ns each.
+  ExecutionTimes times_;
   Random random_;
   std::vector<Duration> starts_;
   std::vector<Duration> ends_;

@@ -51,17 +51,18 @@ std::vector<Duration> in_range(std::vector<Duration> times) {
 /// or nothing recorded tells.
 std::optional<model::Suspension> suspension_of(
     const std::vector<const CallbackObservation*>& members) {
-  model::Suspension suspension{.curve = {}, .times = 0};
+  std::vector<Duration> curve;
+  std::vector<Duration> times;
   for (const CallbackObservation* member : members) {
-    if (member->suspended.empty()) continue;
-    suspension.curve =
-        curves::merge_costs(std::move(suspension.curve), member->suspended.values());
-    suspension.times = std::max(suspension.times, member->most_suspensions);
+    curve = curves::merge_costs(std::move(curve), member->suspension.time.values());
+    times = curves::merge_costs(std::move(times), member->suspension.times.values());
   }
-  if (suspension.times == 0) return std::nullopt;
-  suspension.times = std::min(suspension.times, model::most_suspensions);
-  suspension.curve = in_range(std::move(suspension.curve));
-  return suspension;
+  if (times.empty() || times.back() == Duration{0}) return std::nullopt;
+  // A curve goes on above what it leaves out.
+  constexpr Duration most{model::most_suspensions};
+  while (times.size() > 1 && times.back() > most) times.pop_back();
+  times.front() = std::min(times.front(), most);
+  return model::Suspension{.curve = in_range(std::move(curve)), .times = curves::as_counts(times)};
 }
 
 /// The activations by several sources, at least one: n of them hold at least n / k of one of k.

@@ -49,10 +49,7 @@ Instant activation_of(const execution::Callback& callback, const CallbackInstanc
 void add_recent(RecentObservation& recent, const CallbackInstance& instance, Instant activation) {
   if (recent.count++ == 0) recent.since = instance.start;
   recent.execution_time.add(instance.execution_time(), instance.start);
-  if (instance.suspended) {
-    recent.suspended.add(instance.suspended->time, instance.start);
-    recent.most_suspensions = std::max(recent.most_suspensions, instance.suspended->times);
-  }
+  recent.suspension.add(instance);
   recent.activations.add(activation);
 }
 
@@ -223,10 +220,7 @@ void Observations::add(const execution::Database& database, const CallbackInstan
     if (!callback.aged) callback.aged.emplace(*observing_.aging);
     callback.aged->add(instance.execution_time());
   }
-  if (instance.suspended) {
-    callback.suspended.add(instance.suspended->time, instance.start);
-    callback.most_suspensions = std::max(callback.most_suspensions, instance.suspended->times);
-  }
+  callback.suspension.add(instance);
   const Publication* const publication = database.publication(instance.source);
   const Instant activation = activation_of(owner, instance, publication);
   callback.activations.add(activation);
@@ -316,8 +310,7 @@ void Observations::forget() {
     if (callback.recent.count < enough_to_forget) continue;
     RecentObservation recent = std::exchange(callback.recent, {});
     callback.execution_time = std::move(recent.execution_time);
-    callback.suspended = std::move(recent.suspended);
-    callback.most_suspensions = recent.most_suspensions;
+    callback.suspension = std::move(recent.suspension);
     callback.activations = std::move(recent.activations);
     if (recent.activated_from_outside >= enough_to_forget) {
       callback.activations_from_outside = std::move(recent.activations_from_outside);

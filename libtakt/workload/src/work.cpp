@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "takt/curves/execution_time_curve.hpp"
 #include "takt/linux/thread_clock.hpp"
 
 namespace takt::workload {
@@ -45,12 +46,12 @@ void Work::run(const Activation& activation, const Send& answer) {
   const Duration start = linux_os::thread_cpu_time();
   std::optional<MessageLog::Entry> entry;
   if (log_ != nullptr) entry = log_->begin(callback_, activation);
-  const auto [cost, suspended, longest_sending] = next();
+  const auto [cost, suspended, times, longest_sending] = next();
   const Duration wanted = cost * percent_.load() / 100;
   const Duration end = start + wanted - std::min(margin, wanted / 10);
   // Messages leave late, as the worst case has it, but early enough to end in time.
   const Duration reserve = longest_sending ? *longest_sending * 3 / 2 : first_sending;
-  burn_and_sleep(start, end - std::min(reserve, (end - start) / 2), suspended);
+  burn_and_sleep(start, end - std::min(reserve, (end - start) / 2), suspended, times);
   const Duration before_sending = linux_os::thread_cpu_time();
   const auto carry_out = [&](const Send& send) {
     const std::optional<SentMessage> sent = send(activation);
@@ -72,16 +73,14 @@ void Work::run(const Activation& activation, const Send& answer) {
 
 void Work::suspends(const model::Suspension& suspension) {
   suspensions_.emplace(suspension.curve);
-  times_suspended_ = suspension.times;
+  times_suspended_.emplace(curves::as_costs(suspension.times));
 }
 
-void Work::burn_and_sleep(Duration start, Duration until, Duration suspended) const {
-  if (suspended > Duration{0}) {
-    const Duration each = (suspended - std::min(margin, suspended / 10)) / times_suspended_;
-    for (std::int64_t n = 1; n <= times_suspended_; ++n) {
-      burner_.burn_until(start + (until - start) / (times_suspended_ + 1) * n);
-      std::this_thread::sleep_for(each);
-    }
+void Work::burn_and_sleep(Duration start, Duration until, Duration suspended,
+                          std::int64_t times) const {
+  for (std::int64_t n = 1; suspended > Duration{0} && n <= times; ++n) {
+    burner_.burn_until(start + (until - start) / (times + 1) * n);
+    std::this_thread::sleep_for((suspended - std::min(margin, suspended / 10)) / times);
   }
   burner_.burn_until(until);
 }
@@ -90,6 +89,7 @@ Work::Next Work::next() {
   const std::scoped_lock lock(mutex_);
   return {.cost = costs_.next(),
           .suspended = suspensions_ ? suspensions_->next() : Duration{0},
+          .times = times_suspended_ ? times_suspended_->next().count() : 0,
           .sending = longest_sending_};
 }
 

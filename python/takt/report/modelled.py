@@ -5,6 +5,7 @@ given, what takt/bounds and takt/measurement say of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from takt import viewer
@@ -155,8 +156,8 @@ def _facts(callback: Callback, join: Join | None) -> Iterator[tuple[str, str]]:
     yield "joins its inputs", _join(join) if join else ""
     yield "execution of 1, 2, … runs", _curve(callback.execution_time.curve)
     if callback.suspension:
-        times = count(callback.suspension.times, "time")
-        yield "suspended", f"{_curve(callback.suspension.curve)}, {times} a run"
+        yield "suspended in 1, 2, … runs", _curve(callback.suspension.curve)
+        yield "times suspended", _listed(map(str, callback.suspension.times))
     yield "priority", "" if callback.priority is None else str(callback.priority)
     yield "deadline", duration(callback.deadline) if callback.deadline else ""
     yield "queue", count(callback.queue_depth, "message") if callback.queue_depth else ""
@@ -173,8 +174,13 @@ def _often(activation: Activation) -> str:
 
 
 def _curve(values: tuple[int, ...]) -> str:
-    more = ", …" if len(values) > MOST_LISTED else ""
-    return ", ".join(map(duration, values[:MOST_LISTED])) + more
+    return _listed(map(duration, values))
+
+
+def _listed(values: Iterable[str]) -> str:
+    first = list(islice(values, MOST_LISTED + 1))
+    more = ", …" if len(first) > MOST_LISTED else ""
+    return ", ".join(first[:MOST_LISTED]) + more
 
 
 def _join(join: Join) -> str:

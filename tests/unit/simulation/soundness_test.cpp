@@ -237,6 +237,18 @@ TEST(Soundness, OfLessSuspensionIsRefuted) {
   }
 }
 
+/// So is whoever takes what one instance does for what several in a row do.
+TEST(Soundness, OfSuspensionsInARowIsRefuted) {
+  generation::Shape shape;
+  shape.suspension = 60;
+  const auto in_one_of_many = [](model::Model& model) {
+    for (model::Callback& callback : model.callbacks) {
+      if (callback.suspension) callback.suspension->curve.resize(32, callback.suspension->curve[0]);
+    }
+  };
+  EXPECT_TRUE(is_refuted(shape, in_one_of_many));
+}
+
 /// Releases: whoever leaves them out is refuted.
 TEST(Soundness, OfNoReleasesIsRefuted) {
   for (const model::ExecutorKind kind : {events, fixed_priority, edf}) {

@@ -13,7 +13,8 @@ Models sleeper(model::Supply supply) {
   models.executor("e", single_threaded, supply);
   models.timer("a", milliseconds(100), milliseconds(1));
   models.timer("b", milliseconds(200), milliseconds(2));
-  models.model.callbacks[0].suspension = model::Suspension{.curve = {milliseconds(40)}, .times = 3};
+  models.model.callbacks[0].suspension =
+      model::Suspension{.curve = {milliseconds(40)}, .times = {3}};
   return models;
 }
 
@@ -44,6 +45,54 @@ TEST(Suspension, LeavesTheCoreToOthers) {
   const Simulation simulation = models.run(milliseconds(400), options);
   EXPECT_EQ(simulation.callbacks[0].response_time.max(), milliseconds(41));
   EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(31));
+}
+
+/// How often, and for how long, each instance suspends itself.
+class Counter : public Observer {
+ public:
+  struct Instance {
+    std::int64_t times = 0;
+    Duration length{};
+  };
+  std::vector<Instance> instances;
+
+  MessageTag on_outside(Instant, model::CallbackIndex) override { return 0; }
+  void on_release(model::CallbackIndex, Instant, Instant) override {}
+  void on_input(std::size_t, MessageTag, bool) override {}
+  void on_decision(Instant, ThreadId, bool, bool) override {}
+  void on_start(Instant, ThreadId, const StartedInstance& instance) override {
+    if (instance.callback != model::CallbackIndex{0}) return;
+    instances.push_back({instance.suspensions, instance.suspended});
+  }
+  MessageTag on_send(Instant, ThreadId, std::size_t) override { return 0; }
+  void on_end(Instant, ThreadId) override {}
+};
+
+/// No n instances in a row suspend themselves more often than the curve says, and some as often.
+TEST(Suspension, IsAsOftenAsTheCurveOfTimesSays) {
+  for (const ExecutionModel execution : {ExecutionModel::worst_case, ExecutionModel::random}) {
+    Models models = sleeper(model::DedicatedSupply{});
+    const std::vector<std::int64_t> curve{3, 4, 4, 6};
+    models.model.callbacks[0].suspension->times = curve;
+    Counter counter;
+    Options options;
+    options.execution = execution;
+    options.duration = milliseconds(50'000);
+    ASSERT_TRUE(simulate(models.model, options, {}, &counter));
+    ASSERT_GE(counter.instances.size(), 400U);
+    for (std::size_t length = 1; length <= curve.size(); ++length) {
+      std::int64_t most = 0;
+      for (std::size_t i = 0; i + length <= counter.instances.size(); ++i) {
+        std::int64_t times = 0;
+        for (std::size_t n = i; n < i + length; ++n) times += counter.instances[n].times;
+        most = std::max(most, times);
+      }
+      EXPECT_EQ(most, curve[length - 1]) << length << " in a row";
+    }
+    for (const Counter::Instance& each : counter.instances) {
+      EXPECT_EQ(each.times == 0, each.length == Duration{0});
+    }
+  }
 }
 
 TEST(Suspension, IsWithinTheCurveAndOftenEnough) {

@@ -70,6 +70,41 @@ TEST_F(Pipeline, ProcessorTimeIsPreferred) {
   EXPECT_EQ(json::parse(model.provenance)["execution_time"], "thread_cpu_time");
 }
 
+/// One run among others that waits three times is one of three waits, however many are in a row.
+TEST_F(Pipeline, SuspensionsAreCountedOverRunsInARow) {
+  std::int64_t waits = 1;
+  for (const std::int64_t more : {0, 3, 0, 0, 1}) {
+    scenario.start(first, timer);
+    scenario.add(first, tracepoints::ThreadCpuTime{.cpu_time = 1'000, .waits = waits});
+    scenario.now += 100;
+    waits += more;
+    scenario.add(first, tracepoints::ThreadCpuTime{.cpu_time = 41'000, .waits = waits});
+    scenario.end(first, timer);
+  }
+  const Model model = model_of(scenario);
+  const auto& suspension = model.callbacks.at(0).suspension;
+  ASSERT_TRUE(suspension);
+  EXPECT_THAT(suspension->times, ElementsAre(3, 3, 3, 4, 4));
+  const Duration slept = std::chrono::microseconds(60);
+  EXPECT_THAT(suspension->curve, ElementsAre(slept, slept, slept, 2 * slept, 2 * slept));
+}
+
+TEST_F(Pipeline, ASleepThatComesOnceIsAnOutlier) {
+  for (std::int64_t i = 0; i < 5; ++i) {
+    scenario.start(first, timer);
+    scenario.add(first, tracepoints::ThreadCpuTime{.cpu_time = 1'000, .waits = 1});
+    scenario.now += i == 2 ? 5'000 : 100;
+    scenario.add(first, tracepoints::ThreadCpuTime{.cpu_time = 101'000, .waits = i == 2 ? 2 : 1});
+    scenario.end(first, timer);
+  }
+  const json outliers = json::parse(model_of(scenario).provenance)["outliers"];
+  ASSERT_EQ(outliers.size(), 1);
+  EXPECT_EQ(outliers[0]["of"], "suspension");
+  EXPECT_EQ(outliers[0]["id"], "/sensor:timer-10ms");
+  EXPECT_EQ(outliers[0]["value"], 4'900'000);
+  EXPECT_EQ(outliers[0]["without"], json({0, 0}));
+}
+
 TEST_F(Pipeline, CallbacksThatRanOnlyDuringStartUpAreLeftOut) {
   const auto once = scenario.timer(first, sensor, std::chrono::seconds(100));
   scenario.run(first, once, 50'000);

@@ -58,14 +58,15 @@ std::vector<Duration> occupation(const model::Callback& callback, const model::E
   if (!callback.suspension) return callback.execution_time;
   const curves::ExecutionTimeCurve executed(callback.execution_time);
   const curves::ExecutionTimeCurve suspended(callback.suspension->curve);
+  const curves::ExecutionTimeCurve times(curves::as_costs(callback.suspension->times));
   const bool by_time = std::holds_alternative<model::SlotSupply>(executor.supply) ||
                        std::holds_alternative<model::FixedPrioritySupply>(executor.supply);
   std::vector<Duration> curve;
-  for (std::size_t n = 1; n <= std::max(executed.given(), suspended.given()); ++n) {
+  for (std::size_t n = 1; n <= std::max({executed.given(), suspended.given(), times.given()});
+       ++n) {
     const auto instances = static_cast<std::int64_t>(n);
     const Duration sleep = suspended(instances);
-    const Duration forgone =
-        by_time ? sleep : supply.forgone(sleep, instances * callback.suspension->times);
+    const Duration forgone = by_time ? sleep : supply.forgone(sleep, times(instances).count());
     const Duration cost = curves::saturating_add(executed(instances), forgone);
     // The curve goes on above a value that is too large.
     if (cost > curves::longest_time && !curve.empty()) break;

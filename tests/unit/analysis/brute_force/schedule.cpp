@@ -110,6 +110,7 @@ struct CompiledModel {
       costs.push_back(counts(model.callbacks[i].execution_time));
       const auto& suspension = model.callbacks[i].suspension;
       suspensions.push_back(suspension ? counts(suspension->curve) : std::vector<std::int64_t>{});
+      times_suspended.push_back(suspension ? suspension->times : std::vector<std::int64_t>{});
     }
     for (const model::Executor& executor : model.executors) {
       overheads.push_back(counts(executor.overhead));
@@ -131,6 +132,7 @@ struct CompiledModel {
   std::vector<policy::Description> executors;
   std::vector<std::vector<std::int64_t>> costs;
   std::vector<std::vector<std::int64_t>> suspensions;
+  std::vector<std::vector<std::int64_t>> times_suspended;
   std::vector<std::vector<std::int64_t>> overheads;
   std::vector<TriggerEdge> edges;
   /// The spans of every source, see distances().
@@ -241,6 +243,7 @@ class Run {
     observation_.chains.resize(model.chains.size());
     for (const auto& curve : compiled.costs) costs_.emplace_back(curve);
     for (const auto& curve : compiled.suspensions) suspensions_.emplace_back(curve);
+    for (const auto& curve : compiled.times_suspended) times_suspended_.emplace_back(curve);
     position_.resize(model.callbacks.size());
     for (std::size_t e = 0; e < model.executors.size(); ++e) {
       const model::Executor& executor = model.executors[e];
@@ -570,9 +573,15 @@ class Run {
     thread.pauses.clear();
     const std::size_t c = callback.value();
     if (!model_[callback].suspension) return;
-    std::int64_t left = choose_cost(suspensions_[c], 0, Freedom::suspension, c);
+    const std::int64_t most = times_suspended_[c].most();
+    std::int64_t left = 0;
+    if (most > 0) {
+      left = choose_cost(suspensions_[c], 0, Freedom::suspension, c);
+    } else {
+      suspensions_[c].spend(0);
+    }
     std::int64_t after = 1;
-    for (std::int64_t times = model_[callback].suspension->times; times > 0 && left > 0; --times) {
+    for (std::int64_t times = most; times > 0 && left > 0; --times) {
       after += choices_(Freedom::suspension, c, thread.cost - after + 1);
       const std::int64_t length = times == 1 ? left : 1 + choices_(Freedom::suspension, c, left);
       left -= length;
@@ -583,6 +592,7 @@ class Run {
       }
       after = std::min(after + 1, thread.cost);
     }
+    times_suspended_[c].spend(std::ssize(thread.pauses));
   }
 
   [[nodiscard]] bool stays_here(const model::Edge& edge) const {
@@ -648,6 +658,7 @@ class Run {
   std::vector<Executor> executors_;
   std::vector<Costs> costs_;
   std::vector<Costs> suspensions_;
+  std::vector<Costs> times_suspended_;
   std::vector<std::size_t> position_;
   std::vector<JoinState> joins_;
   std::vector<Release> releases_;

@@ -66,8 +66,8 @@ std::optional<Violation> violation(const model::Model& model, Effort effort, std
 }
 
 std::string tell(const Choices& choices) {
-  constexpr std::array<std::string_view, freedoms> names{"release", "cost",     "publish",  "delay",
-                                                         "supply",  "overhead", "selection"};
+  constexpr std::array<std::string_view, freedoms> names{
+      "release", "cost", "publish", "delay", "supply", "overhead", "selection", "suspension"};
   std::string result;
   for (std::size_t s = 0; s < choices.sequences().size(); ++s) {
     const auto& values = choices.sequences()[s];

@@ -198,6 +198,44 @@ TEST(Soundness, ReleaseOverheads) {
   }
 }
 
+/// Control: whoever counts fewer suspensions than there are is refuted, of one instance as of
+/// several in a row.
+TEST(Soundness, OfFewerSuspensionsIsRefuted) {
+  const Shape shape{.most_callbacks = 3,
+                    .shortest_period = Duration{30},
+                    .longest_period = Duration{90},
+                    .most_utilisation = 40,
+                    .longest_reservation_period = Duration{8},
+                    .reservation = 100,
+                    .burst = 60,
+                    .suspension = 100};
+  const auto is_refuted = [&](auto claimed_times) {
+    for (std::uint64_t seed = 17'000; seed < 17'400; ++seed) {
+      const model::Model model = generation::random_model(shape, seed);
+      model::Model claimed = model;
+      for (model::Callback& callback : claimed.callbacks) {
+        if (callback.suspension) callback.suspension->times = claimed_times(*callback.suspension);
+      }
+      const auto bounds = analysis::analyze(claimed, options(analysis::Method::combined));
+      const Worst worst = search(model, horizon_for(claimed, bounds), quick, seed);
+      for (std::size_t i = 0; i < bounds.callbacks.size(); ++i) {
+        const auto& bound = bounds.callbacks[i].bound;
+        if (bound && worst.callbacks[i].response > bound->count()) return true;
+      }
+    }
+    return false;
+  };
+  using Times = std::vector<std::int64_t>;
+  const auto once = [](const model::Suspension&) { return Times{1}; };
+  const auto in_one_of_many = [](const model::Suspension& suspension) {
+    return Times(32, suspension.times.front());
+  };
+  const auto all = [](const model::Suspension& suspension) { return suspension.times; };
+  EXPECT_TRUE(is_refuted(once));
+  EXPECT_TRUE(is_refuted(in_one_of_many));
+  EXPECT_FALSE(is_refuted(all));
+}
+
 /// Small systems with nothing left to chance: every schedule that differs in the first choices of
 /// each freedom.
 TEST(Soundness, AllSchedulesOfSmallModels) {

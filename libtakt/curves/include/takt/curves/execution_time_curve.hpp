@@ -69,6 +69,10 @@ struct SplitViolation {
 /// sub-additivity (ros-llama S-4.4.5, Def. 9). An empty one costs nothing. O(N²).
 [[nodiscard]] std::vector<Duration> merge_costs(std::vector<Duration> a, std::vector<Duration> b);
 
+/// Curves of counts keep the same laws: counts as costs of 1 ns each, and back.
+[[nodiscard]] std::vector<Duration> as_costs(std::span<const std::int64_t> counts);
+[[nodiscard]] std::vector<std::int64_t> as_counts(std::span<const Duration> costs);
+
 /// The cost curve ET(1), ET(2), … scaled to `percent` of itself, each value at most longest_time.
 /// Values are rounded up: rounding down could make the curve super-additive by 1 ns.
 [[nodiscard]] std::vector<Duration> scaled(std::span<const Duration> curve, int percent);

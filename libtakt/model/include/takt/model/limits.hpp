@@ -16,7 +16,7 @@ inline constexpr std::int64_t most_cpu = std::numeric_limits<std::int32_t>::max(
 /// The priorities of SCHED_FIFO go from 1 to this.
 inline constexpr std::int64_t most_thread_priority = 99;
 
-/// The most suspensions of one instance of a callback.
+/// The most suspensions that a curve of them counts.
 inline constexpr std::int64_t most_suspensions = 1'000'000;
 
 }  // namespace takt::model

@@ -168,8 +168,9 @@ struct Suspension {
   /// SU(1), SU(2), …: the longest total time for which that many consecutive instances are
   /// suspended. As an execution-time curve: monotone and sub-additive.
   std::vector<Duration> curve;
-  /// How often one instance suspends itself at most; at least 1, at most most_suspensions.
-  std::int64_t times = 1;
+  /// ST(1), ST(2), …: how often that many consecutive instances suspend themselves at most. The
+  /// same, of numbers from 1 to most_suspensions.
+  std::vector<std::int64_t> times = {1};
   bool operator==(const Suspension&) const = default;
 };
 

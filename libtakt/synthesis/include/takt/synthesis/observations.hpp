@@ -55,12 +55,24 @@ struct Phases {
   std::string_view shown_by;
 };
 
+/// How the instances of a callback suspended themselves of which that is known: for how long, and
+/// how often, as costs of 1 ns each.
+struct ObservedSuspension {
+  execution::CostCurve time;
+  execution::CostCurve times;
+
+  void add(const execution::CallbackInstance& instance) {
+    if (!instance.suspended) return;
+    time.add(instance.suspended->time, instance.start);
+    times.add(Duration{instance.suspended->times}, instance.start);
+  }
+};
+
 /// What was observed of a callback since it was forgotten last what came before.
 struct RecentObservation {
   std::uint64_t count = 0;
   execution::CostCurve execution_time;
-  execution::CostCurve suspended;
-  std::int64_t most_suspensions = 0;
+  ObservedSuspension suspension;
   execution::DistanceCurve activations;
   std::uint64_t activated_from_outside = 0;
   execution::DistanceCurve activations_from_outside;
@@ -76,9 +88,7 @@ struct CallbackObservation {
   execution::CostCurve execution_time;
   /// The same with aging, if there is any.
   std::optional<AgingCurve> aged;
-  /// Of the instances of which it is known how they suspended themselves.
-  execution::CostCurve suspended;
-  std::int64_t most_suspensions = 0;
+  ObservedSuspension suspension;
   execution::DistanceCurve activations;
   /// Of a timer.
   std::optional<execution::TimerGrid> grid;

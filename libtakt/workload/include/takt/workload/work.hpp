@@ -60,19 +60,22 @@ class Work {
   struct Next {
     Duration cost{};
     Duration suspended{};
+    /// How often it is suspended.
+    std::int64_t times = 0;
     /// The longest time that sending has taken.
     std::optional<Duration> sending;
   };
   [[nodiscard]] Next next();
-  /// Burns until the thread's processor time is `until`, and sleeps for `suspended` meanwhile.
-  void burn_and_sleep(Duration start, Duration until, Duration suspended) const;
+  /// Burns until the thread's processor time is `until`, and sleeps for `suspended` meanwhile, so
+  /// many times.
+  void burn_and_sleep(Duration start, Duration until, Duration suspended, std::int64_t times) const;
 
   const Burner& burner_;
   /// Guards what instances on several threads share.
   std::mutex mutex_;
   CostSequence costs_;
   std::optional<CostSequence> suspensions_;
-  std::int64_t times_suspended_ = 0;
+  std::optional<CostSequence> times_suspended_;
   std::optional<JoinQueue> join_;
   std::vector<Send> sends_;
   MessageLog* log_;
