@@ -19,12 +19,19 @@ def words(needs: Mapping[str, Any] | None, names: Mapping[str, str]) -> str:
         found.append(f"with {count(needs['cores'], 'core')}")
     if needs["goal"]:
         found.append(f"with a goal of at least {duration(needs['goal'])}")
-    for kind, verb in (("execution_time", "ran at most"), ("period", "was activated every")):
-        if change := needs[kind]:
+    verbs = {
+        "execution_time": "ran at most",
+        "suspension": "slept or waited at most",
+        "period": "was activated every",
+    }
+    for kind, verb in verbs.items():
+        if change := needs.get(kind):
             callback = names.get(change["callback"], change["callback"])
+            new, old = duration(change["to"]), duration(change["from"])
             found.append(
-                f"if {callback} {verb} {duration(change['to'])} instead of "
-                f"{duration(change['from'])}"
+                f"if {callback} {verb} {new} instead of {old}"
+                if change["to"]
+                else f"if {callback} did not sleep or wait for {old}"
             )
     if needs["all_execution_times_percent"]:
         shorter = 100 - needs["all_execution_times_percent"]

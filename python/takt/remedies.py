@@ -177,6 +177,7 @@ def _conditional(
 
 NOUNS = {
     "execution_time": "run of {}",
+    "suspension": "sleep or wait of {}",
     "overhead": "pause before a run of executor {}",
     "activation": "time between two activations of {}",
     "delay": "message from {}",

@@ -283,9 +283,11 @@ def test_a_recording_says_which_observations_stand_out(terminal: Terminal, tmp_p
     curves = {("overhead", e["id"]): e["overhead"] for e in model["executors"]}
     for callback in model["callbacks"]:
         curves["execution_time", callback["id"]] = callback["execution_time"]["curve"]
+        if callback["suspension"]:
+            curves["suspension", callback["id"]] = callback["suspension"]["curve"]
     for entry in outliers:
         assert 0 <= entry["at"] <= model["provenance"]["duration"]
-        if entry["of"] in ("overhead", "execution_time"):
+        if entry["of"] in ("overhead", "execution_time", "suspension"):
             curve = curves[entry["of"], entry["id"]]
             assert curve[0] == entry["value"]
             assert entry["without"][0] * 5 < entry["value"] * 4

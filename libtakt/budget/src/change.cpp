@@ -484,6 +484,13 @@ void apply(const Without& change, model::Model& model) {
     model.executors[overhead->executor.value()].overhead = change.values;
   } else if (const auto* cost = std::get_if<Without::ExecutionTime>(&change.target)) {
     model.callbacks[cost->callback.value()].execution_time = change.values;
+  } else if (const auto* sleep = std::get_if<Without::Suspension>(&change.target)) {
+    auto& suspension = model.callbacks[sleep->callback.value()].suspension;
+    if (change.values.back() == Duration{0}) {
+      suspension.reset();
+    } else if (suspension) {
+      suspension->curve = change.values;
+    }
   } else if (const auto* activation = std::get_if<Without::Activation>(&change.target)) {
     model.callbacks[activation->callback.value()].activation =
         model::MinDistanceActivation{change.values};

@@ -52,6 +52,14 @@ Json execution_time(const model::Model& model, const std::optional<NewExecutionT
                      *change);
 }
 
+Json suspension(const model::Model& model, const std::optional<NewSuspension>& change) {
+  if (!change) return {};
+  const model::CallbackIndex callback = change->callbacks.front();
+  const std::vector<Duration>& curve = model[callback].suspension->curve;
+  return of_callback(model, callback, curve.front(), curves::scaled(curve, change->percent).front(),
+                     *change);
+}
+
 Json period(const model::Model& model, const std::optional<NewPeriod>& change) {
   if (!change) return {};
   return of_callback(model, change->callback, *period_of(model[change->callback]), change->period,
@@ -112,6 +120,7 @@ nlohmann::ordered_json needs_to_json(const model::Model& model, const ChainPlan&
   Json json{{"goal", or_null(needs.goal)},
             {"cores", or_null(needs.cores)},
             {"execution_time", execution_time(model, needs.execution_time)},
+            {"suspension", suspension(model, needs.suspension)},
             {"period", period(model, needs.period)},
             {"all_execution_times_percent", or_null(needs.all_execution_times)}};
   json["what_if"] = Json::object();

@@ -8,6 +8,7 @@
 
 #include "bisection.hpp"
 #include "planner.hpp"
+#include "takt/analysis/analyze.hpp"
 #include "takt/budget/change.hpp"
 #include "takt/budget/influence.hpp"
 #include "takt/curves/execution_time_curve.hpp"
@@ -76,6 +77,7 @@ class Remedies {
       needs.execution_time = shorter_callback();
       needs.period = longer_period();
     }
+    if (callbacks_.size() <= most_callbacks) needs.suspension = shorter_suspension();
     return needs;
   }
 
@@ -177,6 +179,35 @@ class Remedies {
         closest(most, 1, [&](int p) { return is_guaranteed(with_execution_times({*best}, p)); });
     if (!percent) return std::nullopt;
     return NewExecutionTime{model_[*best].id, {*best}, *percent};
+  }
+
+  /// Of the callback without whose suspensions the bound would be least.
+  std::optional<NewSuspension> shorter_suspension() {
+    const auto bound_of = [&](const analysis::Bounds& bounds) {
+      return bounds.chains[chain_].bound.value_or(Duration::max());
+    };
+    std::optional<CallbackIndex> best;
+    Duration least = bound_of(alone_.bounds());
+    for (const CallbackIndex c : callbacks_) {
+      if (!model_[c].suspension || left() <= 0) continue;
+      model::Model changed = alone_.model();
+      changed.callbacks[c.value()].suspension.reset();
+      const analysis::Bounds bounds = analysis::analyze(changed, options_.analysis);
+      left_ -= bounds.steps;
+      if (bound_of(bounds) >= least) continue;
+      least = bound_of(bounds);
+      best = c;
+    }
+    if (!best) return std::nullopt;
+    NewSuspension change{model_[*best].id, {*best}};
+    const auto percent = closest(unchanged - 1, 0, [&](int p) {
+      model::Model changed = model_;
+      change.percent = p;
+      return budget::apply(Change{change}, changed) && is_guaranteed(changed);
+    });
+    if (!percent) return std::nullopt;
+    change.percent = *percent;
+    return change;
   }
 
   std::optional<NewPeriod> longer_period() {

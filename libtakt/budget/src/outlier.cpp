@@ -69,6 +69,10 @@ std::optional<Without> without(const model::Model& model, const nlohmann::json& 
   } else if (of == "execution_time" && callback) {
     if (model[*callback].execution_time.front() != value) return std::nullopt;
     change.target = Without::ExecutionTime{*callback};
+  } else if (of == "suspension" && callback) {
+    const auto& suspension = model[*callback].suspension;
+    if (!suspension || suspension->curve.front() != value) return std::nullopt;
+    change.target = Without::Suspension{*callback};
   } else if (of == "activation" && callback) {
     const auto& activation = model[*callback].activation;
     const auto* curve =
@@ -99,21 +103,26 @@ std::vector<ExecutorIndex> executors_of(const model::Model& model, const Without
   if (const auto* cost = std::get_if<Without::ExecutionTime>(&change.target)) {
     return {model[cost->callback].executor};
   }
+  if (const auto* suspension = std::get_if<Without::Suspension>(&change.target)) {
+    return {model[suspension->callback].executor};
+  }
   if (const auto* activation = std::get_if<Without::Activation>(&change.target)) {
     return {model[activation->callback].executor};
   }
   return {model[std::get<Without::Delay>(change.target).to].executor};
 }
 
-/// How much larger the value is than the one without it; for distances, how much smaller.
-double excess(const Observation& observation) {
+/// How much larger the value is than the one without it; for distances, how much smaller. A
+/// suspension counts with the time that the callback runs: most callbacks never suspend themselves.
+double excess(const model::Model& model, const Observation& observation) {
   const bool is_distance = std::holds_alternative<Without::Activation>(observation.without.target);
   const auto& values = observation.without.values;
-  const auto value = static_cast<double>(observation.value.count()) + 1;
-  const auto next =
-      static_cast<double>(
-          values[is_distance ? std::min<std::size_t>(1, values.size() - 1) : 0].count()) +
-      1;
+  const auto* suspension = std::get_if<Without::Suspension>(&observation.without.target);
+  const Duration beside =
+      suspension != nullptr ? model[suspension->callback].execution_time.front() : Duration{0};
+  const auto value = static_cast<double>((observation.value + beside).count()) + 1;
+  const Duration other = values[is_distance ? std::min<std::size_t>(1, values.size() - 1) : 0];
+  const auto next = static_cast<double>((other + beside).count()) + 1;
   return is_distance ? next / value : value / next;
 }
 
@@ -142,7 +151,8 @@ std::vector<Outlier> find_outliers(const model::Model& model, const analysis::Bo
     influence.push_back(influencing(model, model.chains[c]));
   }
   std::vector<Observation> observations = observations_of(model);
-  std::ranges::stable_sort(observations, std::ranges::greater{}, excess);
+  std::ranges::stable_sort(observations, std::ranges::greater{},
+                           [&](const Observation& each) { return excess(model, each); });
   std::vector<std::optional<Outlier>> worst(missed.size());
   for (const Observation& observation : observations) {
     const auto executors = executors_of(model, observation.without);

@@ -101,9 +101,9 @@ Merged merged(const std::vector<const execution::CostCurve*>& curves) {
       std::ranges::max_element(curves, {}, [](const auto* curve) { return curve->largest(); });
   for (const execution::CostCurve* curve : curves) {
     result.values = curves::merge_costs(std::move(result.values), curve->values());
-    result.without = curves::merge_costs(
-        std::move(result.without),
-        curve == *largest ? curve->values_without_largest() : curve->values());
+    result.without =
+        curves::merge_costs(std::move(result.without),
+                            curve == *largest ? curve->values_without_largest() : curve->values());
   }
   if (!curves.empty()) {
     result.largest = (*largest)->largest();
@@ -552,6 +552,12 @@ void Builder::add_callback(Observed index, const std::string& id) {
   }
   callback.execution_time = in_range(std::move(callback.execution_time));
   callback.suspension = suspension_of(members);
+  std::vector<const execution::CostCurve*> suspensions;
+  for (const CallbackObservation* member : members) {
+    if (!member->suspension.time.empty()) suspensions.push_back(&member->suspension.time);
+  }
+  const Merged sleeps = merged(suspensions);
+  note_outlier({"suspension", callback.id, {}, sleeps.largest, sleeps.time, sleeps.without});
   if (callback.activation &&
       std::holds_alternative<model::MinDistanceActivation>(*callback.activation)) {
     const execution::DistanceCurve& activations = own_activations(index);

@@ -28,7 +28,7 @@ struct ObservedTimes {
 
 /// A value of a model that one observation alone makes so large, or so small.
 struct Outlier {
-  /// The kind of the value: "execution_time", "overhead", "activation" or "delay".
+  /// The kind of the value: "execution_time", "suspension", "overhead", "activation" or "delay".
   std::string_view of;
   /// The callback, or the executor; of a delay, the sender.
   std::string id;

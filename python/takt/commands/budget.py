@@ -138,7 +138,8 @@ def _ways(document: dict[str, Any], models: list[str], options: dict[str, object
     if found is None:
         return
     changes = [found["what_if"].get("goal"), found["what_if"].get("all_execution_times_percent")]
-    changes += [found[kind]["what_if"] for kind in ("execution_time", "period") if found[kind]]
+    kinds = ("execution_time", "suspension", "period")
+    changes += [found[kind]["what_if"] for kind in kinds if found[kind]]
     before = [options["--what-if"]] if options["--what-if"] else []
     ways: list[dict[str, object]] = [
         {"--what-if": ", ".join(map(str, [*before, change]))} for change in changes if change

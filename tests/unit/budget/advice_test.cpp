@@ -260,6 +260,24 @@ TEST(Outlier, IsTheObservationThatMakesABound) {
   EXPECT_GT(*analysis::analyze(model).chains[0].bound, 2 * outlier.bound);
 }
 
+/// A run that slept once: without it, the callback does not suspend itself.
+TEST(Outlier, MayBeASuspension) {
+  ModelBuilder builder;
+  builder.chain({builder.timer(builder.executor(), ms(1), model::every(ms(100)))}, ms(30));
+  model::Model model = builder.model();
+  model.callbacks[0].suspension = model::Suspension{.curve = {ms(50), ms(50)}, .times = {1, 1}};
+  model.provenance = R"({"outliers": [
+      {"of": "suspension", "id": "c0", "value": 50000000, "at": 42, "without": [0, 0]}]})";
+  const Advice advice = advise(model, on_cores(1));
+  ASSERT_EQ(advice.outliers.size(), 1U);
+  const Outlier& outlier = advice.outliers.front();
+  EXPECT_EQ(outlier.observation.value, ms(50));
+  EXPECT_EQ(outlier.bound, ms(1));
+  const auto changed = with_changes("without(suspension of c0)", model);
+  ASSERT_TRUE(changed.has_value());
+  EXPECT_EQ(changed->callbacks[0].suspension, std::nullopt);
+}
+
 TEST(Outlier, IsNoneWhereTheModelHasItNoMore) {
   model::Model model = model_with_a_late_wake_up();
   model.executors[0].overhead = {ms(5)};

@@ -104,13 +104,16 @@ struct NewGoal {
 };
 
 /// without(overhead of EXECUTOR): what the model would be without one observation of its recording
-/// (takt/budget/outlier.hpp); also execution_time or activation of CALLBACK, delay of CALLBACK to
-/// CALLBACK.
+/// (takt/budget/outlier.hpp); also execution_time, suspension or activation of CALLBACK, delay of
+/// CALLBACK to CALLBACK.
 struct Without {
   struct Overhead {
     model::ExecutorIndex executor;
   };
   struct ExecutionTime {
+    model::CallbackIndex callback;
+  };
+  struct Suspension {
     model::CallbackIndex callback;
   };
   struct Activation {
@@ -121,7 +124,7 @@ struct Without {
     model::CallbackIndex to;
   };
   std::string of;
-  std::variant<Overhead, ExecutionTime, Activation, Delay> target;
+  std::variant<Overhead, ExecutionTime, Suspension, Activation, Delay> target;
   /// The curve without it, or the longest of all other delays.
   std::vector<Duration> values;
 };

@@ -37,6 +37,8 @@ struct Needs {
   std::optional<std::size_t> cores{};
   /// Shorter execution times of one callback.
   std::optional<NewExecutionTime> execution_time{};
+  /// Shorter suspensions of one callback, or none.
+  std::optional<NewSuspension> suspension{};
   /// A longer period, or least separation, of one callback.
   std::optional<NewPeriod> period{};
   /// All execution times on the executors that the chain depends on, to this percentage.
