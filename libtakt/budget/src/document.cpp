@@ -146,6 +146,7 @@ std::string to_json(const model::Model& model, const Options& options,
                 {"chains", Json::array()},
                 {"executors", Json::array()},
                 {"best_effort", Json::array()},
+                {"losing", Json::array()},
                 {"processors", cores(model, options, plan)},
                 {"analyses", plan.analyses},
                 {"steps", plan.steps},
@@ -161,6 +162,9 @@ std::string to_json(const model::Model& model, const Options& options,
     if (!reserved.contains(model::ExecutorIndex{e})) {
       document["best_effort"].push_back(model.executors[e].id);
     }
+  }
+  for (const model::CallbackIndex callback : plan.losing) {
+    document["losing"].push_back(model[callback].id);
   }
   return json_text(document, 1) + "\n";
 }

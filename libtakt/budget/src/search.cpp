@@ -43,14 +43,22 @@ ReservationPlan plan(const model::Model& model, const Options& options) {
   ReservationPlan plan;
   plan.reservations = planner.reservations(assignment);
   plan.mapping = assignment.mapping.kind;
-  const analysis::Bounds bounds =
-      analysis::analyze(lossless(with_reservations(model, plan)), options.analysis);
+  const model::Model promised = lossless(with_reservations(model, plan));
+  const analysis::Bounds bounds = analysis::analyze(promised, options.analysis);
   for (std::size_t i = 0; i < chains.size(); ++i) {
     plan.chains.push_back({.chain = chains[i],
                            .state = i < most    ? State::guaranteed
                                     : i == most ? failure
                                                 : State::degraded,
                            .bound = bounds.chains[chains[i]].bound});
+  }
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const model::CallbackIndex callback : model.chains[chains[i]].callbacks) {
+      const bool is_new = std::ranges::find(plan.losing, callback) == plan.losing.end();
+      const bool loses =
+          std::ranges::find(bounds.full_queues, model[callback].id) != bounds.full_queues.end();
+      if (is_new && loses) plan.losing.push_back(callback);
+    }
   }
   plan.analyses = planner.analyses() + 1;
   plan.steps = planner.steps() + bounds.steps;

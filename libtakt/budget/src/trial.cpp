@@ -61,6 +61,11 @@ Trial::Trial(const model::Model& model, const Options& options)
     ranges_.push_back(reservation != nullptr ? range_of(*reservation, options)
                                              : Range{.adjustable = false});
   }
+  // Any less would lose more messages.
+  for (const model::Callback& callback : this->model().callbacks) {
+    Range& range = ranges_[callback.executor.value()];
+    if (callback.queue_depth && range.adjustable) range.least = std::max(range.least, range.most);
+  }
   for (const model::Callback& callback : model.callbacks) {
     execution_times_.push_back(callback.execution_time);
   }

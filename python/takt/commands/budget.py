@@ -196,13 +196,17 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
                 else "with each reservation pinned to its core"
             )
         )
-        if processors["mapping"] != "global" and all(
-            core["bandwidth"] for core in processors["cores"]
-        ):
+        if all(core["bandwidth"] for core in processors["cores"]):  # none if it is global
             console.say(
                 "takt: none of these cores is left to the system, as takt manage and takt apply "
                 "leave the first: 'takt plan --threads' plans for them"
             )
+    for callback in document["losing"]:
+        console.say(
+            f"takt: {names[callback]} gets more messages than it can handle on a whole core: its "
+            "queue loses some, as few as possible with this budget. What is guaranteed holds for "
+            "the others"
+        )
     if document["best_effort"]:
         others = ", ".join(executor_names[executor] for executor in document["best_effort"])
         console.say(f"Best effort, as no guaranteed chain needs them: {others}")

@@ -349,6 +349,7 @@ std::vector<Attempt> attempts(const model::Model& model, const Options& options,
     while (numbers.size() < *needs.cores) numbers.push_back(static_cast<int>(numbers.size()));
   }
   if (needs.execution_time) make({*needs.execution_time});
+  if (needs.suspension) make({*needs.suspension});
   if (needs.period) make({*needs.period});
   if (needs.all_execution_times) {
     make(shorter_callbacks(model, std::span(&chain.chain, 1), *needs.all_execution_times));
@@ -496,6 +497,59 @@ TEST(Search, GivesWhatLosesNoMessages) {
   const ReservationPlan plan = plan_of(builder.model());
   ASSERT_TRUE(plan.complete());
   EXPECT_GE(bandwidth(builder.model(), plan), 0.5);
+}
+
+/// A camera every 25 ms, whose newest image a detector takes that runs for 35 ms, and a driver that
+/// keeps up with what the detector sends.
+ModelBuilder overloaded(Duration goal) {
+  ModelBuilder builder;
+  const auto camera = builder.timer(builder.executor(), ms(1), model::every(ms(25)));
+  const auto detector = builder.subscription(builder.executor(), ms(35));
+  const auto driver = builder.subscription(builder.executor(), ms(1));
+  for (const auto callback : {detector, driver}) {
+    builder.model().callbacks[callback.value()].queue_depth = 1;
+  }
+  builder.chain({camera, detector, driver}, goal);
+  return builder;
+}
+
+// It loses messages on a processor of its own, too. So it gets all that a core grants, with which
+// it loses the fewest, and the goal is guaranteed for the others. What keeps up loses none.
+TEST(Search, GuaranteesWhatIsNotLostWhereMessagesAreLostWhateverIsGiven) {
+  ModelBuilder builder = overloaded(ms(150));
+  const model::Model& model = builder.model();
+  EXPECT_EQ(lossless(model).callbacks[1].queue_depth, 1);
+  EXPECT_EQ(lossless(model).callbacks[2].queue_depth, std::nullopt);
+  EXPECT_EQ(lossless(lossless(model)), lossless(model));
+  const ReservationPlan plan = plan_of(model);
+  ASSERT_TRUE(plan.complete());
+  EXPECT_THAT(plan.losing, testing::ElementsAre(model::CallbackIndex{1}));
+  ASSERT_EQ(plan.reservations.size(), 3U);
+  EXPECT_EQ(plan.reservations[1].budget, Duration{ms(5) * 9 / 10});
+  EXPECT_LT(plan.reservations[2].budget, ms(1));
+  const auto bounds = analysis::analyze(lossless(with_reservations(model, plan)));
+  EXPECT_LE(*bounds.chains[0].bound, ms(150));
+  EXPECT_EQ(plan.chains[0].bound, bounds.chains[0].bound);
+  EXPECT_EQ(plan_of(overloaded(ms(50)).model()).chains[0].state, State::not_possible);
+}
+
+// A callback of 1 ms that sleeps once for 30 ms is late, whatever it is given.
+TEST(Search, SaysWhichCallbackWouldHaveToSleepLess) {
+  ModelBuilder builder;
+  const auto timer = builder.timer(builder.executor(), ms(1), model::every(ms(50)));
+  builder.chain({timer}, ms(20));
+  builder.model().callbacks[0].suspension =
+      model::Suspension{.curve = std::vector(8, ms(30)), .times = std::vector<std::int64_t>(8, 1)};
+  const ReservationPlan plan = plan_of(builder.model());
+  ASSERT_TRUE(plan.chains.front().needs.has_value());
+  const auto& suspension = plan.chains.front().needs->suspension;
+  ASSERT_TRUE(suspension.has_value());
+  EXPECT_THAT(suspension->callbacks, testing::ElementsAre(model::CallbackIndex{0}));
+  EXPECT_GT(suspension->percent, 30);
+  EXPECT_LT(suspension->percent, 67);
+  model::Model changed = builder.model();
+  ASSERT_TRUE(budget::apply(Change{*suspension}, changed));
+  EXPECT_TRUE(plan_of(changed).complete());
 }
 
 // What is guaranteed when the effort ends is guaranteed, nothing is called impossible that is not,

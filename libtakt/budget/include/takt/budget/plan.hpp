@@ -77,6 +77,9 @@ struct ReservationPlan {
   std::optional<Duration> period{};
   /// The most important first.
   std::vector<ChainPlan> chains;
+  /// Callbacks of guaranteed chains whose messages displace others, see lossless(): the chains are
+  /// guaranteed for the messages that are not lost there.
+  std::vector<model::CallbackIndex> losing;
   /// Analyses of the model that the search took, and its wall-clock time.
   std::size_t analyses = 0;
   double seconds = 0;
@@ -92,7 +95,10 @@ struct ReservationPlan {
 
 /// The model with queues that hold every message. A bound under queues that displace messages is of
 /// those that are not lost, however many are: budgets that lose most of them would keep it. So what
-/// is reserved, proposed or promised rests on this model.
+/// is reserved, proposed or promised rests on this model. An executor that could not keep up with
+/// every message on a processor of its own keeps its queues: it loses some whatever it is given,
+/// and a search gives it all that a core grants, with which it loses the fewest. One
+/// analysis where all can keep up, else one more for each that cannot.
 [[nodiscard]] model::Model lossless(model::Model model);
 
 /// The model with the reservations of a plan of it. Executors without one become best effort, which
