@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "takt/analysis/analyze.hpp"
+#include "takt/budget/search.hpp"
 
 namespace takt::budget {
 
@@ -16,10 +17,13 @@ bool ReservationPlan::complete() const {
 
 namespace {
 
-model::Model on_own_processors(model::Model model) {
+/// With all that a core usually grants for each executor.
+model::Model on_own_cores(model::Model model) {
+  constexpr Duration period = default_period;
+  const Duration budget = std::chrono::duration_cast<Duration>(period * Cores{}.capacity);
   for (model::Executor& executor : model.executors) {
     if (std::holds_alternative<model::SlotSupply>(executor.supply)) continue;
-    executor.supply = model::DedicatedSupply{};
+    executor.supply = model::ReservationSupply{budget, period, period};
     executor.cpu.reset();
   }
   return model;
@@ -32,7 +36,7 @@ model::Model lossless(model::Model model) {
   for (model::Callback& callback : holding.callbacks) callback.queue_depth.reset();
   if (holding == model) return model;
   const auto bounds_of = [](const model::Model& of) {
-    return analysis::analyze(on_own_processors(of)).callbacks;
+    return analysis::analyze(on_own_cores(of)).callbacks;
   };
   const auto has = [](const analysis::CallbackBound& each) { return each.bound.has_value(); };
   const auto without_loss = bounds_of(holding);

@@ -203,9 +203,9 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
             )
     for callback in document["losing"]:
         console.say(
-            f"takt: {names[callback]} gets more messages than it can handle on a whole core: its "
-            "queue loses some, as few as possible with this budget. What is guaranteed holds for "
-            "the others"
+            f"takt: {names[callback]} gets more messages than it can handle with all that a core "
+            "grants: its queue loses some, as few as possible with this budget. What is guaranteed "
+            "holds for the others"
         )
     if document["best_effort"]:
         others = ", ".join(executor_names[executor] for executor in document["best_effort"])

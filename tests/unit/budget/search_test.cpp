@@ -499,12 +499,12 @@ TEST(Search, GivesWhatLosesNoMessages) {
   EXPECT_GE(bandwidth(builder.model(), plan), 0.5);
 }
 
-/// A camera every 25 ms, whose newest image a detector takes that runs for 35 ms, and a driver that
-/// keeps up with what the detector sends.
-ModelBuilder overloaded(Duration goal) {
+/// A camera every 25 ms, whose newest image a detector takes that runs for longer, and a driver
+/// that keeps up with what the detector sends.
+ModelBuilder overloaded(Duration goal, Duration detection = ms(35)) {
   ModelBuilder builder;
   const auto camera = builder.timer(builder.executor(), ms(1), model::every(ms(25)));
-  const auto detector = builder.subscription(builder.executor(), ms(35));
+  const auto detector = builder.subscription(builder.executor(), detection);
   const auto driver = builder.subscription(builder.executor(), ms(1));
   for (const auto callback : {detector, driver}) {
     builder.model().callbacks[callback.value()].queue_depth = 1;
@@ -513,8 +513,8 @@ ModelBuilder overloaded(Duration goal) {
   return builder;
 }
 
-// It loses messages on a processor of its own, too. So it gets all that a core grants, with which
-// it loses the fewest, and the goal is guaranteed for the others. What keeps up loses none.
+// It loses messages with all that a core grants. So it gets all of that, with which it loses the
+// fewest, and the goal is guaranteed for the others. What keeps up loses none.
 TEST(Search, GuaranteesWhatIsNotLostWhereMessagesAreLostWhateverIsGiven) {
   ModelBuilder builder = overloaded(ms(150));
   const model::Model& model = builder.model();
@@ -531,6 +531,10 @@ TEST(Search, GuaranteesWhatIsNotLostWhereMessagesAreLostWhateverIsGiven) {
   EXPECT_LE(*bounds.chains[0].bound, ms(150));
   EXPECT_EQ(plan.chains[0].bound, bounds.chains[0].bound);
   EXPECT_EQ(plan_of(overloaded(ms(50)).model()).chains[0].state, State::not_possible);
+  // 96 % of a core are more than is granted, 88 % are not.
+  EXPECT_EQ(plan_of(overloaded(ms(150), ms(24)).model()).losing.size(), 1U);
+  EXPECT_TRUE(plan_of(overloaded(ms(150), ms(22)).model()).complete());
+  EXPECT_TRUE(plan_of(overloaded(ms(150), ms(22)).model()).losing.empty());
 }
 
 // A callback of 1 ms that sleeps once for 30 ms is late, whatever it is given.

@@ -96,8 +96,8 @@ struct ReservationPlan {
 /// The model with queues that hold every message. A bound under queues that displace messages is of
 /// those that are not lost, however many are: budgets that lose most of them would keep it. So what
 /// is reserved, proposed or promised rests on this model. An executor that could not keep up with
-/// every message on a processor of its own keeps its queues: it loses some whatever it is given,
-/// and a search gives it all that a core grants, with which it loses the fewest. One
+/// every message with all that a core usually grants keeps its queues: it loses some whatever is
+/// reserved, and a search gives it all of that, with which it loses the fewest. One
 /// analysis where all can keep up, else one more for each that cannot.
 [[nodiscard]] model::Model lossless(model::Model model);
 
