@@ -16,6 +16,9 @@ class LeastSupply {
   explicit LeastSupply(const curves::SupplyBound& bound)
       : bound_(bound), needed_(static_cast<std::size_t>(bound.period().count()), never) {}
 
+  /// What was supplied before counts no longer, as if the thread had not been there before.
+  void begin_anew() { *this = LeastSupply(bound_); }
+
   /// Whether the next ε is supplied: if that is wanted, or if some window would get too little.
   bool next(bool wanted) {
     if (bound_.blackout() == Duration{0}) return true;

@@ -482,7 +482,9 @@ class Run {
           thread.completion == t && !executor.lazy && executor.releasing == 0;
       if (thread.running == no_instance && (supplied || just_completed)) start(e, thread, t);
       if (thread.is_suspended()) {
-        if (--thread.pauses.front().length == 0) thread.pauses.pop_front();
+        if (--thread.pauses.front().length > 0) continue;
+        thread.pauses.pop_front();
+        if (thread.least) thread.least->begin_anew();
         continue;
       }
       if (thread.running == no_instance || !supplied) continue;

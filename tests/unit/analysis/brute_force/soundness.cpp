@@ -37,13 +37,19 @@ std::optional<Violation> above(const std::vector<Bound>& bounds, const std::vect
   return std::nullopt;
 }
 
-/// On several threads of reservations, what the supply bound alone permits is searched as well.
+/// On several threads of reservations, and where a thread of one suspends itself, what the supply
+/// bound alone permits is searched as well.
 std::vector<Supplying> ways_to_supply(const model::Model& model) {
-  const bool several = std::ranges::any_of(model.executors, [](const model::Executor& executor) {
-    return executor.threads > 1 &&
-           std::holds_alternative<model::ReservationSupply>(executor.supply);
+  const auto is_reserved = [](const model::Executor& executor) {
+    return std::holds_alternative<model::ReservationSupply>(executor.supply);
+  };
+  const bool several = std::ranges::any_of(model.executors, [&](const model::Executor& executor) {
+    return executor.threads > 1 && is_reserved(executor);
   });
-  if (!several) return {Supplying::budgets};
+  const bool sleeps = std::ranges::any_of(model.callbacks, [&](const model::Callback& callback) {
+    return callback.suspension && is_reserved(model[callback.executor]);
+  });
+  if (!several && !sleeps) return {Supplying::budgets};
   return {Supplying::budgets, Supplying::bounds};
 }
 
@@ -98,8 +104,9 @@ std::int64_t horizon_for(const model::Model& model, const Bounds& bounds) {
   return std::min<std::int64_t>(longest, 800);
 }
 
-std::optional<std::string> find_violation(const model::Model& model, Effort effort,
-                                          std::uint64_t seed) {
+std::optional<std::string> find_violation(model::Model model, Effort effort, std::uint64_t seed) {
+  // No message displaces another in these schedules.
+  for (model::Callback& callback : model.callbacks) callback.queue_depth.reset();
   if (!violation(model, effort, seed)) return std::nullopt;
   const auto fails = [&](const model::Model& candidate) {
     return violation(candidate, effort, seed).has_value();

@@ -16,8 +16,8 @@ namespace takt::brute_force {
 [[nodiscard]] std::int64_t horizon_for(const model::Model& model, const analysis::Bounds& bounds);
 
 /// A response above its bound, shrunk to a small model and schedule and told in full; none if none
-/// was found.
-[[nodiscard]] std::optional<std::string> find_violation(const model::Model& model, Effort effort,
+/// was found. Queues hold every message, whatever their depth.
+[[nodiscard]] std::optional<std::string> find_violation(model::Model model, Effort effort,
                                                         std::uint64_t seed);
 
 }  // namespace takt::brute_force

@@ -217,7 +217,8 @@ TEST(Soundness, OfFewerSuspensionsIsRefuted) {
         if (callback.suspension) callback.suspension->times = claimed_times(*callback.suspension);
       }
       const auto bounds = analysis::analyze(claimed, options(analysis::Method::combined));
-      const Worst worst = search(model, horizon_for(claimed, bounds), quick, seed);
+      const Worst worst = search(model, horizon_for(claimed, bounds), quick, seed,
+                                 Sending::at_most_once, Supplying::bounds);
       for (std::size_t i = 0; i < bounds.callbacks.size(); ++i) {
         const auto& bound = bounds.callbacks[i].bound;
         if (bound && worst.callbacks[i].response > bound->count()) return true;
@@ -234,6 +235,20 @@ TEST(Soundness, OfFewerSuspensionsIsRefuted) {
   EXPECT_TRUE(is_refuted(once));
   EXPECT_TRUE(is_refuted(in_one_of_many));
   EXPECT_FALSE(is_refuted(all));
+}
+
+/// Under reservations, each resumption may wait for supply as if nothing had been supplied before.
+TEST(Soundness, Suspensions) {
+  Shape shape{.most_callbacks = 4,
+              .shortest_period = Duration{30},
+              .longest_period = Duration{90},
+              .most_utilisation = 40,
+              .longest_reservation_period = Duration{8},
+              .suspension = 60};
+  for (const int reservation : {0, 100}) {
+    shape.reservation = reservation;
+    expect_sound(shape, 18'000, 150, quick);
+  }
 }
 
 /// Small systems with nothing left to chance: every schedule that differs in the first choices of
