@@ -103,7 +103,8 @@ TEST_F(Preemption, WithoutTheSchedulersEventsTheThreadsClockTellsHowLong) {
   EXPECT_THAT(relay(1, 880, 1, 100'000, 200'000),
               ElementsAre("running 120", "blocked 580", "preempted 180", "in_transport 20"));
   // Who never waits was only preempted, for as long as it was ready.
-  EXPECT_THAT(relay(11, 1880, 0, 1'690'000, 200'000), ElementsAre("running 1700", "preempted 180", "in_transport 20"));
+  EXPECT_THAT(relay(11, 1880, 0, 1'690'000, 200'000),
+              ElementsAre("running 1700", "preempted 180", "in_transport 20"));
 }
 
 TEST_F(Preemption, AReservationThatIsUsedUpIsNoPreemption) {

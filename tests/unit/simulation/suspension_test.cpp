@@ -30,7 +30,9 @@ TEST(Suspension, UsesNoBudget) {
   const Models models =
       sleeper(model::ReservationSupply{milliseconds(1), milliseconds(10), milliseconds(10)});
   EXPECT_EQ(models.run(milliseconds(99)).callbacks[0].response_time.max(), milliseconds(41));
-  const Simulation late = models.run(milliseconds(99), {.reservation = ReservationModel::latest});
+  Options options;
+  options.reservation = ReservationModel::latest;
+  const Simulation late = models.run(milliseconds(99), options);
   EXPECT_GT(late.callbacks[0].response_time.max(), milliseconds(41 + 9));
 }
 
@@ -40,11 +42,13 @@ TEST(Suspension, LeavesTheCoreToOthers) {
   models.executor("f", single_threaded).timer("c", milliseconds(400), milliseconds(30));
   Options options;
   options.cores = 1;
-  options.threads["e"] = {.policy = ThreadPolicy::fifo, .priority = 2};
-  options.threads["f"] = {.policy = ThreadPolicy::fifo, .priority = 1};
+  options.threads["e"] = {.policy = ThreadPolicy::fifo, .priority = 2, .cpu = {}};
+  options.threads["f"] = {.policy = ThreadPolicy::fifo, .priority = 1, .cpu = {}};
   const Simulation simulation = models.run(milliseconds(400), options);
   EXPECT_EQ(simulation.callbacks[0].response_time.max(), milliseconds(41));
-  EXPECT_EQ(simulation.callbacks[2].response_time.max(), milliseconds(31));
+  // What the other runs after its last sleep may come later.
+  EXPECT_GT(simulation.callbacks[2].response_time.max(), milliseconds(30));
+  EXPECT_LE(simulation.callbacks[2].response_time.max(), milliseconds(31));
 }
 
 /// How often, and for how long, each instance suspends itself.
@@ -68,7 +72,8 @@ class Counter : public Observer {
   void on_end(Instant, ThreadId) override {}
 };
 
-/// No n instances in a row suspend themselves more often than the curve says, and some as often.
+/// No n instances in a row suspend themselves more often than the curve says; in the worst case,
+/// some do as often.
 TEST(Suspension, IsAsOftenAsTheCurveOfTimesSays) {
   for (const ExecutionModel execution : {ExecutionModel::worst_case, ExecutionModel::random}) {
     Models models = sleeper(model::DedicatedSupply{});
@@ -87,7 +92,10 @@ TEST(Suspension, IsAsOftenAsTheCurveOfTimesSays) {
         for (std::size_t n = i; n < i + length; ++n) times += counter.instances[n].times;
         most = std::max(most, times);
       }
-      EXPECT_EQ(most, curve[length - 1]) << length << " in a row";
+      EXPECT_LE(most, curve[length - 1]) << length << " in a row";
+      if (execution == ExecutionModel::worst_case) {
+        EXPECT_EQ(most, curve[length - 1]) << length << " in a row";
+      }
     }
     for (const Counter::Instance& each : counter.instances) {
       EXPECT_EQ(each.times == 0, each.length == Duration{0});
