@@ -28,6 +28,7 @@ NAMES = [
     RECORDINGS / "pipeline-lttng.tar.xz",
     RECORDINGS / "pipeline-ebpf.tar.xz",
     RECORDINGS / "pipeline-ring.tar.xz",
+    *(RECORDINGS / "scores" / f"{name}.tar.xz" for name in ("rclpy_clients", "rclpy_executors")),
     *(path for path in sorted(LINKS.glob("*.tar.xz")) if path.name not in NO_CHAINS),
     *(
         BESIDE / f"{name}.tar.xz"
@@ -45,6 +46,8 @@ COMPARED = {
     "pipeline-lttng": 8,
     "pipeline-ebpf": 8,
     "pipeline-ring": 7,
+    "rclpy_clients": 20,
+    "rclpy_executors": 20,
     "approximate_unstamped": 10,
     "exact_lossy_unstamped": 9,
     "filters-approximate-10-10": 9,
