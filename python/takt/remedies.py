@@ -7,7 +7,7 @@ together and that the processors admit.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ def _is_sought(verdict: Verdict) -> bool:
     """
     if verdict.status is not Status.VIOLATED:
         return verdict.status in SOUGHT
-    bound, goal = verdict.bound.bound if verdict.bound else None, verdict.chain.goal
+    bound, goal = _bound_of(verdict), verdict.chain.goal
     misses = goal is not None and (bound is None or bound > goal)
     return misses and verdict.conditional and not verdict.refuted
 
@@ -141,7 +141,7 @@ def find(
         return replace(
             verdict,
             remedy=words(verdict.chain.id),
-            outlier=_outlier(outlier, verdict, model) if outlier else None,
+            outlier=_outlier(outlier, _bound_of(verdict), model) if outlier else None,
         )
 
     return Advice([*map(advised, verdicts)], available, changes, reservations)
@@ -184,8 +184,27 @@ NOUNS = {
 }
 
 
-def _outlier(found: dict[str, Any], verdict: Verdict, model: Model) -> Outlier:
-    """Describes the observation and its effect on the verdict."""
+def outliers(text: ModelText, analysis: str, available: Processors) -> Iterator[str]:
+    """A line for each chain that misses its goal without reservations because of a single
+    observation of the recording.
+    """
+    model = text.parsed()
+    if not model.provenance.get("outliers"):
+        return
+    found = pipeline.advise(text.text, text.source, analysis, available, EFFORT)["outliers"]
+    bounds = pipeline.analyze(text.text, text.source, analysis) if found else None
+    bound_of = {chain.id: chain.bound for chain in bounds.chains} if bounds else {}
+    for outlier in found:
+        chain = outlier["chain"]
+        yield f"takt: {chain}: {_outlier(outlier, bound_of[chain], model).text}"
+
+
+def _bound_of(verdict: Verdict) -> int | None:
+    return verdict.bound.bound if verdict.bound else None
+
+
+def _outlier(found: dict[str, Any], bound: int | None, model: Model) -> Outlier:
+    """Describes the observation and its effect on a bound."""
     kind, _, whose = found["change"].removeprefix("without(").removesuffix(")").partition(" of ")
     names = executor_labels(model) if kind == "overhead" else labels(model.callbacks)
     called = names.get(whose, whose)
@@ -195,7 +214,6 @@ def _outlier(found: dict[str, Any], verdict: Verdict, model: Model) -> Outlier:
         called = f"{names[sender]} to {names[receiver]}"
     at = f", {found['at'] / 1e9:.2f} s after the start," if found["at"] is not None else ""
     without = f"without it the bound is {duration(found['bound'])}"
-    bound = verdict.bound.bound if verdict.bound else None
     makes = (
         "is why there is no bound"
         if bound is None

@@ -270,6 +270,8 @@ def test_an_observation_that_makes_a_bound_is_named(terminal: Terminal, tmp_path
     page = tmp_path / "report.html"
     terminal.run("report", path, "-o", page)
     assert "one pause before a run of executor Sensors" in page.read_text()
+    status, *said = terminal.run("budget", path, "--cores", "1")
+    assert ("one pause before a run of executor Sensors" in " ".join(said)) == (status != 0)
     carry_out(terminal, path, 2)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from takt import console, files, inputs, needs, pipeline, processors, tables
+from takt import console, files, inputs, needs, pipeline, processors, remedies, tables
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.formatting import count, duration, goal_of
@@ -125,6 +125,9 @@ def budget(
             "--what-if": what_if,
             "--effort": effort,
         }
+        if not document["met"]:
+            for line in remedies.outliers(model, analysis, available):
+                console.say(line)
         if all(map(inputs.is_lasting, [*models, goals or ""])):
             for line in _ways(document, models, same):
                 console.say(line)
