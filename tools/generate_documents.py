@@ -199,8 +199,6 @@ def _default(
     if "default" in schema:
         if schema["default"] in ([], {}) and not _reference(schema):
             return "()" if schema["default"] == [] else "EMPTY"
-        if isinstance(schema["default"], list):
-            return repr(tuple(schema["default"]))
         return f"{_reference(schema)}()" if _reference(schema) else repr(schema["default"])
     if nullable:
         return "None"
@@ -248,8 +246,7 @@ def _type(schema: Schema) -> tuple[str, bool]:
         nullable = "default" not in schema
         return f"{_reference(schema)}" + (" | None" if nullable else ""), nullable
     types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    # libtakt reads documents that have another form of a value, and writes the first.
-    name = next(each for each in types if each != "null")
+    (name,) = (each for each in types if each != "null")
     nullable = "null" in types and "default" not in schema
     return _plain(name, schema) + (" | None" if nullable else ""), nullable
 

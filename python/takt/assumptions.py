@@ -325,7 +325,7 @@ def _suspensions(model: Model, measurement: Measurement) -> Iterator[Finding]:
             continue
         known = callback.suspension
         longest = known.curve[0] if known and known.curve else 0
-        times = known.times[0] if known else 0
+        times = known.times if known else 0
         if seen.max <= longest and seen.times <= times:
             continue
         assumed = (

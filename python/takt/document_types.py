@@ -210,9 +210,11 @@ class Suspension(Document):
     """SU(1), SU(2), …: longest total time for which that many consecutive instances are
     suspended. Monotone and sub-additive.
     """
-    times: tuple[Annotated[int, Between(1, 1000000)], ...] = (1,)
+    times: Annotated[int, Between(1, 1000000)] = 1
+    """How often one instance suspends itself at most."""
+    times_in_a_row: tuple[Annotated[int, Between(1, 1000000)], ...] = ()
     """ST(1), ST(2), …: how often that many consecutive instances suspend themselves at most.
-    Monotone and sub-additive; a number n stands for n, 2n, …
+    Monotone and sub-additive; none: n times as often as one.
     """
 
 

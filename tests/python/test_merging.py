@@ -391,11 +391,23 @@ def test_a_merged_executor_keeps_what_holds_of_the_orders_of_both(
 
 def test_a_merged_callback_suspends_itself_as_long_and_as_often_as_in_any_run() -> None:
     runs = [model([1]), model([1]), model([1])]
-    runs[1]["callbacks"][0]["suspension"] = {"curve": [40, 50], "times": [2, 4, 6]}
-    runs[2]["callbacks"][0]["suspension"] = {"curve": [30, 60], "times": [3, 3]}
+    runs[1]["callbacks"][0]["suspension"] = {
+        "curve": [40, 50],
+        "times": 2,
+        "times_in_a_row": [2, 4, 6],
+    }
+    runs[2]["callbacks"][0]["suspension"] = {
+        "curve": [30, 60],
+        "times": 3,
+        "times_in_a_row": [3, 3],
+    }
     for order in (runs, runs[::-1]):
         (callback,) = merge(order)["callbacks"]
-        assert callback["suspension"] == {"curve": [40, 60], "times": [3, 4, 6]}
+        assert callback["suspension"] == {
+            "curve": [40, 60],
+            "times": 3,
+            "times_in_a_row": [3, 4, 6],
+        }
     assert merge([model([1]), model([1])])["callbacks"][0]["suspension"] is None
 
 

@@ -126,7 +126,7 @@ def test_a_suspension_beyond_the_models_is_blamed() -> None:
     assert found.explanation.startswith(said)
     assert "40 ms" in found.explanation
     assert "not at all by the model" in found.explanation
-    known = {"curve": [40_000_000], "times": [1]}
+    known = {"curve": [40_000_000], "times": 1}
     sleeps = changed(MODEL, "callbacks", 1, "suspension", value=known)
     assert verdict(sleeps, measured=suspended(40, 1)).status is Status.MET
     for longer in (suspended(41, 1), suspended(40, 2)):

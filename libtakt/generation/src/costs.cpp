@@ -96,8 +96,8 @@ void add_suspensions(Draft& draft) {
     if (!draft.with(draft.shape.suspension)) continue;
     const auto longest = std::max<std::int64_t>(1, callback.execution_time.front().count());
     const std::int64_t mean = draft.random.between(1, longest);
-    callback.suspension =
-        model::Suspension{.curve = cost_curve(draft, mean), .times = suspensions(draft)};
+    callback.suspension = model::Suspension{.curve = cost_curve(draft, mean)};
+    callback.suspension->set_times(suspensions(draft));
   }
 }
 

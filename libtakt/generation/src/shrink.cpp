@@ -242,8 +242,8 @@ class Simplifications {
     const auto suspension = [i](Model & m) -> auto& { return m.callbacks[i].suspension; };
     with([&](Model& m) { suspension(m).reset(); });
     if (!model_.callbacks[i].suspension) return;
-    with([&](Model& m) { suspension(m)->times = {1}; });
-    with([&](Model& m) { suspension(m)->times.resize(1); });
+    with([&](Model& m) { suspension(m)->set_times({1}); });
+    with([&](Model& m) { suspension(m)->times_in_a_row.clear(); });
     with([&](Model& m) { suspension(m)->curve.resize(1); });
     with_less([&](Model& m) { return &suspension(m)->curve.front(); }, epsilon);
   }

@@ -367,7 +367,8 @@ void Manager::advise(const model::Model& model, const Situation& situation) {
     }
     second_best_ = reservations(later, plan(later, situation.cores), situation);
   }
-  advice_ = {chain, why_degraded(model, *first, first == plan_.chains.begin()), budget::needs_to_json(model, *first)};
+  advice_ = {chain, why_degraded(model, *first, first == plan_.chains.begin()),
+             budget::needs_to_json(model, *first)};
   advice_basis_ = basis_;
   advice_state_ = first->state;
   advice_reuses_ = 0;

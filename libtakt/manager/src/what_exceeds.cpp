@@ -66,12 +66,12 @@ void consider_suspension(const model::Callback& before, const model::Callback& a
                          Excess& excess) {
   if (!after.suspension) return;
   const model::Suspension assumed =
-      before.suspension.value_or(model::Suspension{.curve = {}, .times = {0}});
+      before.suspension.value_or(model::Suspension{.curve = {}, .times = 0});
   excess.consider(longest(after.suspension->curve), longest(assumed.curve), after.id,
                   "suspended itself for");
-  const curves::ExecutionTimeCurve most(curves::as_costs(assumed.times));
+  const curves::ExecutionTimeCurve most(curves::as_costs(assumed.times_curve()));
   std::int64_t runs = 0;
-  for (const std::int64_t times : after.suspension->times) {
+  for (const std::int64_t times : after.suspension->times_curve()) {
     if (times <= most(++runs).count()) continue;
     excess.note(fmt::format("{} suspended itself {} times in {}, at most {} were assumed", after.id,
                             times, runs == 1 ? "one run" : fmt::format("{} runs", runs),

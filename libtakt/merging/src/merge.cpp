@@ -117,8 +117,9 @@ Result<void> merge_into(model::Callback& into, const model::Callback& other) {
   } else if (suspension) {
     into.suspension->curve =
         curves::merge_costs(std::move(into.suspension->curve), suspension->curve);
-    into.suspension->times = curves::as_counts(curves::merge_costs(
-        curves::as_costs(into.suspension->times), curves::as_costs(suspension->times)));
+    into.suspension->set_times(
+        curves::as_counts(curves::merge_costs(curves::as_costs(into.suspension->times_curve()),
+                                              curves::as_costs(suspension->times_curve()))));
   }
   into.activation = TAKT_TRY(merged_activation(into.activation, activation));
   into.queue_depth = std::max(into.queue_depth, queue_depth);

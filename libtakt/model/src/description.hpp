@@ -275,13 +275,15 @@ void describe(Fields& fields, T& suspension) {
                 .shortest = 1,
                 .needs = "1 value"});
   fields.field("times", suspension.times,
-               {.text = "ST(1), ST(2), …: how often that many consecutive instances suspend "
-                        "themselves at most. Monotone and sub-additive; a number n stands for n, "
-                        "2n, …",
+               {.text = "How often one instance suspends itself at most.",
                 .least = 1,
-                .most = most_suspensions,
-                .shortest = 1,
-                .needs = "1 value"});
+                .most = most_suspensions});
+  fields.field("times_in_a_row", suspension.times_in_a_row,
+               {.text = "ST(1), ST(2), …: how often that many consecutive instances suspend "
+                        "themselves at most. Monotone and sub-additive; none: n times as often as "
+                        "one.",
+                .least = 1,
+                .most = most_suspensions});
 }
 
 template <typename Fields, Is<Callback> T>

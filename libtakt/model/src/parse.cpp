@@ -170,24 +170,9 @@ class Reader {
                   std::optional<T>& optional) {
     read_value(value, path, name, optional.emplace());
   }
-  /// A single number is a curve of one value.
-  void read_value(const json& value, const std::string& path, std::string_view name,
-                  std::vector<std::int64_t>& counts) {
-    counts.clear();
-    if (value.is_number()) {
-      read_value(value, path, name, counts.emplace_back());
-    } else {
-      read_list(value, path, name, counts);
-    }
-  }
   template <typename T>
   void read_value(const json& value, const std::string& path, std::string_view name,
                   std::vector<T>& list) {
-    read_list(value, path, name, list);
-  }
-  template <typename T>
-  void read_list(const json& value, const std::string& path, std::string_view name,
-                 std::vector<T>& list) {
     object_.for_each(value, path, [&](const json& element, const std::string& element_path) {
       const std::string element_name = fmt::format("{}/{}", name, list.size());
       read_value(element, element_path, element_name, list.emplace_back());

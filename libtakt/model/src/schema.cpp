@@ -93,8 +93,6 @@ class Schema {
       schema.erase("$ref");
     } else if (schema.contains("enum")) {
       schema["enum"].push_back(nullptr);
-    } else if (schema["type"].is_array()) {
-      schema["type"].push_back("null");
     } else {
       schema["type"] = {schema["type"], "null"};
     }
@@ -104,7 +102,6 @@ class Schema {
   static Json default_of(std::int64_t integer) { return integer; }
   static Json default_of(Duration time) { return time.count(); }
   static Json default_of(const Supply&) { return {{"kind", dedicated}}; }
-  static Json default_of(const std::vector<std::int64_t>& counts) { return counts; }
   template <typename T>
   static Json default_of(const std::vector<T>&) {
     return Json::array();
@@ -144,21 +141,8 @@ class Schema {
   Json of_value(const std::optional<T>&, const About& about) {
     return of_value(T{}, about);
   }
-  /// A curve of counts may be a single number.
-  Json of_value(const std::vector<std::int64_t>& counts, const About& about) {
-    const Json number = of_value(std::int64_t{}, about);
-    Json schema = of_list(counts, about);
-    schema["type"] = {schema["type"], number["type"]};
-    schema["minimum"] = number["minimum"];
-    schema["maximum"] = number["maximum"];
-    return schema;
-  }
   template <typename T>
-  Json of_value(const std::vector<T>& list, const About& about) {
-    return of_list(list, about);
-  }
-  template <typename T>
-  Json of_list(const std::vector<T>&, const About& about) {
+  Json of_value(const std::vector<T>&, const About& about) {
     Json schema{{"type", "array"}, {"items", of_value(T{}, about)}};
     if (!about.first_is_zero.empty()) schema["prefixItems"] = {{{"const", 0}}};
     if (about.shortest > 0) schema["minItems"] = about.shortest;

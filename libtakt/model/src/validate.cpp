@@ -51,8 +51,12 @@ std::string check_cost_curve(std::span<const Duration> values, const std::string
   return {};
 }
 
-/// The same of counts.
-std::string check_cost_curve(const std::vector<std::int64_t>& counts, const std::string& path) {
+std::string check_times_in_a_row(const Suspension& suspension, const std::string& path) {
+  const std::vector<std::int64_t>& counts = suspension.times_in_a_row;
+  if (counts.empty()) return {};
+  if (counts.front() != suspension.times) {
+    return fmt::format("{}[0]: must be {}, as `times` says", path, suspension.times);
+  }
   return check_cost_curve(curves::as_costs(counts), path, "");
 }
 
@@ -261,7 +265,7 @@ class Validator {
       const std::string suspension = path + ".suspension";
       auto fault = check_cost_curve(callback.suspension->curve, suspension + ".curve");
       if (!fault.empty()) return fault;
-      fault = check_cost_curve(callback.suspension->times, suspension + ".times");
+      fault = check_times_in_a_row(*callback.suspension, suspension + ".times_in_a_row");
       if (!fault.empty()) return fault;
     }
     if (callback.activation) {

@@ -9,7 +9,7 @@ namespace takt::simulation {
 Suspensions::Suspensions(const model::Suspension& suspension, ExecutionModel model, double shortest,
                          std::uint64_t seed, std::size_t callback)
     : lengths_(suspension.curve, model, shortest, Random(seed, Stream::suspension, 3 * callback)),
-      times_(curves::as_costs(suspension.times), model, 0,
+      times_(curves::as_costs(suspension.times_curve()), model, 0,
              Random(seed, Stream::suspension, 3 * callback + 1)),
       random_(seed, Stream::suspension, 3 * callback + 2) {}
 

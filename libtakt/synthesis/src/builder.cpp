@@ -62,7 +62,9 @@ std::optional<model::Suspension> suspension_of(
   constexpr Duration most{model::most_suspensions};
   while (times.size() > 1 && times.back() > most) times.pop_back();
   times.front() = std::min(times.front(), most);
-  return model::Suspension{.curve = in_range(std::move(curve)), .times = curves::as_counts(times)};
+  model::Suspension suspension{.curve = in_range(std::move(curve))};
+  suspension.set_times(curves::as_counts(times));
+  return suspension;
 }
 
 /// The activations by several sources, at least one: n of them hold at least n / k of one of k.

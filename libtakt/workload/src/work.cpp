@@ -73,7 +73,7 @@ void Work::run(const Activation& activation, const Send& answer) {
 
 void Work::suspends(const model::Suspension& suspension) {
   suspensions_.emplace(suspension.curve);
-  times_suspended_.emplace(curves::as_costs(suspension.times));
+  times_suspended_.emplace(curves::as_costs(suspension.times_curve()));
 }
 
 void Work::burn_and_sleep(Duration start, Duration until, Duration suspended,

@@ -157,7 +157,10 @@ def _facts(callback: Callback, join: Join | None) -> Iterator[tuple[str, str]]:
     yield "execution of 1, 2, … runs", _curve(callback.execution_time.curve)
     if callback.suspension:
         yield "suspended in 1, 2, … runs", _curve(callback.suspension.curve)
-        yield "times suspended", _listed(map(str, callback.suspension.times))
+        yield (
+            "times suspended",
+            _listed(map(str, callback.suspension.times_in_a_row or [callback.suspension.times])),
+        )
     yield "priority", "" if callback.priority is None else str(callback.priority)
     yield "deadline", duration(callback.deadline) if callback.deadline else ""
     yield "queue", count(callback.queue_depth, "message") if callback.queue_depth else ""

@@ -265,7 +265,8 @@ TEST(Outlier, MayBeASuspension) {
   ModelBuilder builder;
   builder.chain({builder.timer(builder.executor(), ms(1), model::every(ms(100)))}, ms(30));
   model::Model model = builder.model();
-  model.callbacks[0].suspension = model::Suspension{.curve = {ms(50), ms(50)}, .times = {1, 1}};
+  model.callbacks[0].suspension =
+      model::Suspension{.curve = {ms(50), ms(50)}, .times_in_a_row = {1, 1}};
   model.provenance = R"({"outliers": [
       {"of": "suspension", "id": "c0", "value": 50000000, "at": 42, "without": [0, 0]}]})";
   const Advice advice = advise(model, on_cores(1));

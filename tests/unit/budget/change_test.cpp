@@ -90,12 +90,12 @@ TEST(Change, ScalesLimitsAndPostpones) {
 TEST(Change, ScalesAndEndsSuspensions) {
   model::Model model = two_executors();
   for (model::Callback& callback : model.callbacks) {
-    callback.suspension = model::Suspension{.curve = {Duration{50}}, .times = {3}};
+    callback.suspension = model::Suspension{.curve = {Duration{50}}, .times = 3};
   }
   const auto changed = with_changes("suspension(c0)=10%, suspension(c1)=0%", model);
   ASSERT_TRUE(changed);
   EXPECT_EQ(changed->callbacks[0].suspension,
-            (model::Suspension{.curve = {Duration{5}}, .times = {3}}));
+            (model::Suspension{.curve = {Duration{5}}, .times = 3}));
   EXPECT_EQ(changed->callbacks[1].suspension, std::nullopt);
   EXPECT_EQ(changed->callbacks[2], model.callbacks[2]);
 }

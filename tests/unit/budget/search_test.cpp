@@ -542,8 +542,8 @@ TEST(Search, SaysWhichCallbackWouldHaveToSleepLess) {
   ModelBuilder builder;
   const auto timer = builder.timer(builder.executor(), ms(1), model::every(ms(50)));
   builder.chain({timer}, ms(20));
-  builder.model().callbacks[0].suspension =
-      model::Suspension{.curve = std::vector(8, ms(30)), .times = std::vector<std::int64_t>(8, 1)};
+  builder.model().callbacks[0].suspension = model::Suspension{
+      .curve = std::vector(8, ms(30)), .times_in_a_row = std::vector<std::int64_t>(8, 1)};
   const ReservationPlan plan = plan_of(builder.model());
   ASSERT_TRUE(plan.chains.front().needs.has_value());
   const auto& suspension = plan.chains.front().needs->suspension;

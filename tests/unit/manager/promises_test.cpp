@@ -371,17 +371,17 @@ TEST(Promises, WhatExceedsIsNamed) {
   EXPECT_THAT(what_exceeds(before, overhead, "pilot"),
               HasSubstr("took between two callbacks 3 ms, at most 0 ms were assumed"));
   auto sleeps = before;
-  sleeps.callbacks[0].suspension = model::Suspension{.curve = {40ms}, .times = {1}};
+  sleeps.callbacks[0].suspension = model::Suspension{.curve = {40ms}, .times = 1};
   EXPECT_THAT(what_exceeds(before, sleeps, "pilot"),
               HasSubstr("c0 suspended itself for 40 ms, at most 0 ms were assumed"));
   auto oftener = sleeps;
-  oftener.callbacks[0].suspension->times = {3};
+  oftener.callbacks[0].suspension->set_times({3});
   EXPECT_THAT(what_exceeds(sleeps, oftener, "pilot"),
               HasSubstr("c0 suspended itself 3 times in one run, at most 1 were assumed"));
   EXPECT_EQ(what_exceeds(oftener, sleeps, "pilot"), "");
   auto in_a_row = oftener;
-  in_a_row.callbacks[0].suspension->times = {3, 5};
-  oftener.callbacks[0].suspension->times = {3, 3};
+  in_a_row.callbacks[0].suspension->set_times({3, 5});
+  oftener.callbacks[0].suspension->set_times({3, 3});
   EXPECT_THAT(what_exceeds(oftener, in_a_row, "pilot"),
               HasSubstr("c0 suspended itself 5 times in 2 runs, at most 3 were assumed"));
   ModelBuilder more;

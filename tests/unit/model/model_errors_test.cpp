@@ -169,17 +169,20 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"/callbacks/0/execution_time/curve", "[5, 8, 14]",
                 "callbacks[0].execution_time.curve[2]: not sub-additive: 3 instances cannot cost "
                 "14 ns when 1 cost at most 5 ns and 2 at most 8 ns"},
-        Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times": []})",
-                "callbacks[0].suspension.times: needs at least 1 value"},
         Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times": 0})",
-                "callbacks[0].suspension.times[0]: must be at least 1"},
+                "callbacks[0].suspension.times: must be at least 1"},
         Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times": 1.5})",
                 "callbacks[0].suspension.times: must be an integer, is 1.5"},
-        Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times": [3, 2]})",
-                "callbacks[0].suspension.times[1]: 2 is less than the 3 before it; the values are "
+        Mistake{"/callbacks/0/suspension",
+                R"({"curve": [5], "times": 3, "times_in_a_row": [3, 2]})",
+                "callbacks[0].suspension.times_in_a_row[1]: 2 is less than the 3 before it; the "
+                "values are "
                 "cumulative"},
-        Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times": [1, 3]})",
-                "callbacks[0].suspension.times[1]: not sub-additive: 2 instances cannot cost 3 "
+        Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times_in_a_row": [2, 3]})",
+                "callbacks[0].suspension.times_in_a_row[0]: must be 1, as `times` says"},
+        Mistake{"/callbacks/0/suspension", R"({"curve": [5], "times_in_a_row": [1, 3]})",
+                "callbacks[0].suspension.times_in_a_row[1]: not sub-additive: 2 instances cannot "
+                "cost 3 "
                 "when 1 cost at most 1 and 1 at most 1"},
         Mistake{"/callbacks/0/execution_time", "",
                 "callbacks[0].execution_time: missing; give {\"curve\": [ET(1), ET(2), …]}, the "

@@ -13,8 +13,7 @@ Models sleeper(model::Supply supply) {
   models.executor("e", single_threaded, supply);
   models.timer("a", milliseconds(100), milliseconds(1));
   models.timer("b", milliseconds(200), milliseconds(2));
-  models.model.callbacks[0].suspension =
-      model::Suspension{.curve = {milliseconds(40)}, .times = {3}};
+  models.model.callbacks[0].suspension = model::Suspension{.curve = {milliseconds(40)}, .times = 3};
   return models;
 }
 
@@ -78,7 +77,7 @@ TEST(Suspension, IsAsOftenAsTheCurveOfTimesSays) {
   for (const ExecutionModel execution : {ExecutionModel::worst_case, ExecutionModel::random}) {
     Models models = sleeper(model::DedicatedSupply{});
     const std::vector<std::int64_t> curve{3, 4, 4, 6};
-    models.model.callbacks[0].suspension->times = curve;
+    models.model.callbacks[0].suspension->set_times(curve);
     Counter counter;
     Options options;
     options.execution = execution;

@@ -84,7 +84,7 @@ TEST_F(Pipeline, SuspensionsAreCountedOverRunsInARow) {
   const Model model = model_of(scenario);
   const auto& suspension = model.callbacks.at(0).suspension;
   ASSERT_TRUE(suspension);
-  EXPECT_THAT(suspension->times, ElementsAre(3, 3, 3, 4, 4));
+  EXPECT_THAT(suspension->times_curve(), ElementsAre(3, 3, 3, 4, 4));
   const Duration slept = std::chrono::microseconds(60);
   EXPECT_THAT(suspension->curve, ElementsAre(slept, slept, slept, 2 * slept, 2 * slept));
 }

@@ -65,7 +65,7 @@ TEST_F(WorkTest, CountsInstancesThatTakeTooLong) {
 TEST_F(WorkTest, SuspendsItselfAsOftenAndAsLongAsTheModelSays) {
   const std::vector<Duration> curve = {milliseconds(2)};
   Work work(burner_, curve, {}, {});
-  work.suspends({.curve = {milliseconds(20)}, .times = {3}});
+  work.suspends({.curve = {milliseconds(20)}, .times = 3});
   rusage before{};
   getrusage(RUSAGE_THREAD, &before);
   const Instant start = linux_os::monotonic_now();

@@ -58,7 +58,7 @@ std::vector<Duration> occupation(const model::Callback& callback, const model::E
   if (!callback.suspension) return callback.execution_time;
   const curves::ExecutionTimeCurve executed(callback.execution_time);
   const curves::ExecutionTimeCurve suspended(callback.suspension->curve);
-  const curves::ExecutionTimeCurve times(curves::as_costs(callback.suspension->times));
+  const curves::ExecutionTimeCurve times(curves::as_costs(callback.suspension->times_curve()));
   const bool by_time = std::holds_alternative<model::SlotSupply>(executor.supply) ||
                        std::holds_alternative<model::FixedPrioritySupply>(executor.supply);
   std::vector<Duration> curve;

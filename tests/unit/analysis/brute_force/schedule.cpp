@@ -110,7 +110,8 @@ struct CompiledModel {
       costs.push_back(counts(model.callbacks[i].execution_time));
       const auto& suspension = model.callbacks[i].suspension;
       suspensions.push_back(suspension ? counts(suspension->curve) : std::vector<std::int64_t>{});
-      times_suspended.push_back(suspension ? suspension->times : std::vector<std::int64_t>{});
+      times_suspended.push_back(suspension ? suspension->times_curve()
+                                           : std::vector<std::int64_t>{});
     }
     for (const model::Executor& executor : model.executors) {
       overheads.push_back(counts(executor.overhead));

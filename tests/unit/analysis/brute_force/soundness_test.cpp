@@ -214,7 +214,9 @@ TEST(Soundness, OfFewerSuspensionsIsRefuted) {
       const model::Model model = generation::random_model(shape, seed);
       model::Model claimed = model;
       for (model::Callback& callback : claimed.callbacks) {
-        if (callback.suspension) callback.suspension->times = claimed_times(*callback.suspension);
+        if (callback.suspension) {
+          callback.suspension->set_times(claimed_times(*callback.suspension));
+        }
       }
       const auto bounds = analysis::analyze(claimed, options(analysis::Method::combined));
       const Worst worst = search(model, horizon_for(claimed, bounds), quick, seed,
@@ -229,9 +231,9 @@ TEST(Soundness, OfFewerSuspensionsIsRefuted) {
   using Times = std::vector<std::int64_t>;
   const auto once = [](const model::Suspension&) { return Times{1}; };
   const auto in_one_of_many = [](const model::Suspension& suspension) {
-    return Times(32, suspension.times.front());
+    return Times(32, suspension.times);
   };
-  const auto all = [](const model::Suspension& suspension) { return suspension.times; };
+  const auto all = [](const model::Suspension& suspension) { return suspension.times_curve(); };
   EXPECT_TRUE(is_refuted(once));
   EXPECT_TRUE(is_refuted(in_one_of_many));
   EXPECT_FALSE(is_refuted(all));

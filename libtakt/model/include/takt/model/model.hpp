@@ -168,9 +168,21 @@ struct Suspension {
   /// SU(1), SU(2), …: the longest total time for which that many consecutive instances are
   /// suspended. As an execution-time curve: monotone and sub-additive.
   std::vector<Duration> curve;
-  /// ST(1), ST(2), …: how often that many consecutive instances suspend themselves at most. The
-  /// same, of numbers from 1 to most_suspensions.
-  std::vector<std::int64_t> times = {1};
+  /// How often one instance suspends itself at most; 1 to most_suspensions.
+  std::int64_t times = 1;
+  /// ST(1), ST(2), …: how often that many consecutive instances suspend themselves at most, like
+  /// `curve`; ST(1) is `times`. Empty: n · times.
+  std::vector<std::int64_t> times_in_a_row{};
+
+  /// The same, never empty.
+  [[nodiscard]] std::vector<std::int64_t> times_curve() const {
+    return times_in_a_row.empty() ? std::vector{times} : times_in_a_row;
+  }
+  /// `counts`: ST(1), ST(2), …, at least one.
+  void set_times(const std::vector<std::int64_t>& counts) {
+    times = counts.front();
+    times_in_a_row = counts.size() == 1 ? std::vector<std::int64_t>() : counts;
+  }
   bool operator==(const Suspension&) const = default;
 };
 
