@@ -24,6 +24,10 @@ from takt.verdict import Outlier, Status, Verdict
 EFFORT = 40_000_000
 """Steps of analysis that a proposal may take, about a second at most."""
 
+WITHOUT_RESERVATIONS = (
+    "that counts on a processor for each executor: no reservations were found that guarantee it"
+)
+
 SOUGHT = (Status.NOT_GUARANTEED, Status.MISSED)
 """Verdicts that ask for a remedy."""
 
@@ -119,7 +123,8 @@ def find(
                 f"nothing that was tried guarantees it{beside} on {available.text}; takt budget "
                 f"says what it needs, {explain} what the bound is made of"
             )
-        guaranteed = f"guaranteed, with a bound of {duration(remedy['bound'])},"
+        certain, bound = remedy["reservable"], f"with a bound of {duration(remedy['bound'])},"
+        guaranteed = f"{'guaranteed' if certain else 'kept'}, {bound}"
         if remedy["by"] == "reservations":
             wishes, made = changes[: found["wishes"]], changes[found["wishes"] :]
             wish = f" if this held: {shlex.quote(', '.join(wishes))}," if wishes else ""
@@ -127,10 +132,10 @@ def find(
             return f"{guaranteed}{wish}{own} the reservations of takt budget for {available.text}"
         made = changes[: remedy["changes"]]
         quoted = shlex.quote(", ".join(made))
-        if remedy["by"] == "wishes":
-            return f"{guaranteed} if this held: {quoted}, which takt analyze --what-if shows"
         change = "change" if len(made) == 1 else "changes"
-        return f"{guaranteed} by the {change} {quoted}, which takt analyze --what-if shows"
+        means = f"if this held: {quoted}" if remedy["by"] == "wishes" else f"by the {change} {quoted}"
+        shown = f"{guaranteed} {means}, which takt analyze --what-if shows"
+        return shown if certain else f"{shown}; {WITHOUT_RESERVATIONS}"
 
     outlier_of = {entry["chain"]: entry for entry in found["outliers"]}
 

@@ -309,22 +309,23 @@ def test_late_messages_are_named_where_they_are_the_reason() -> None:
 
 
 def test_shorter_callbacks_keep_to_what_models_allow() -> None:
-    """Each value rounded down, three instances would cost 1 ns more than two and one. 33 %: see the
+    """Each value rounded down, three instances would cost 1 ns more than two and one. 66 %: see the
     next test.
     """
     model = alone({"kind": "dedicated"}, 2_000_000)
     for first in range(3_000_001, 3_000_101, 7):
         curve = [first, 2 * first, 3 * first]
         model["callbacks"][0]["execution_time"]["curve"] = curve
-        assert "'execution_time(e)=33%'" in (remedy(model) or "")
+        assert "'execution_time(e)=66%'" in (remedy(model) or "")
 
 
 def test_shorter_callbacks_are_proposed_where_no_budget_suffices() -> None:
-    """No reservation that a core grants has more than 90 % of it, so one of 5 ms may keep a
-    callback waiting for 2 * 0.5 ms. Within the goal of 2 ms, 1 ms is left: of 3 ms, 33 % are
-    990 us.
+    """Of 3 ms, 66 % are within the goal of 2 ms. No reservation that a core grants has more than
+    90 % of it, so one of 5 ms may keep a callback waiting for 2 * 0.5 ms, which the goal has no
+    room for.
     """
     assert remedy(alone({"kind": "dedicated"}, 2_000_000)) == (
-        "guaranteed, with a bound of 990 µs, if this held: 'execution_time(e)=33%', which takt "
-        "analyze --what-if shows"
+        "kept, with a bound of 1.98 ms, if this held: 'execution_time(e)=66%', which takt analyze "
+        "--what-if shows; that counts on a processor for each executor: no reservations were found "
+        "that guarantee it"
     )

@@ -62,9 +62,14 @@ class Adviser {
       if (!is_met(chain)) advice_.remedies.push_back({.chain = chain});
     }
     advice_.outliers = find_outliers(given_, bounds_, options_.analysis, spending_);
-    for (Advice::Remedy& remedy : advice_.remedies) change_for(remedy);
+    for (Advice::Remedy& remedy : advice_.remedies) change_for(remedy, Ground::reservations);
     if (!missed().empty() || new_budgets_ > 1) try_reservations(given_, {});
     if (!advice_.reservations && !missed().empty()) try_own_executors(given_, {});
+    if (!advice_.reservations && !spending_.is_over()) {
+      for (Advice::Remedy& remedy : advice_.remedies) {
+        if (remedy.by == By::nothing) change_for(remedy, Ground::cores);
+      }
+    }
     if (!advice_.reservations && !missed().empty() && !wish_for_faster_messages(missed())) {
       try_prompt_messages();
     }
@@ -109,22 +114,33 @@ class Adviser {
     met_ = met_chains(bounds_);
   }
 
-  void solve(Advice::Remedy& remedy, By by) {
+  /// Whether search() may find reservations for the chain, beside more important ones that are met.
+  [[nodiscard]] bool may_be_reserved(std::size_t chain) {
+    std::vector<std::size_t> chains;
+    for (const std::size_t c : chains_by_rank(given_)) {
+      if (bounds_.chains[c].met().value_or(false)) chains.push_back(c);
+      if (c == chain) break;
+    }
+    return may_promise(present_, chains, options_, spending_);
+  }
+
+  void solve(Advice::Remedy& remedy, By by, Ground ground) {
     remedy.by = by;
+    remedy.reservable = ground == Ground::reservations || may_be_reserved(remedy.chain);
     remedy.changes = advice_.changes.size();
     remedy.bound = bounds_.chains[remedy.chain].bound;
   }
 
-  void change_for(Advice::Remedy& remedy) {
+  void change_for(Advice::Remedy& remedy, Ground ground) {
     if (!is_met(remedy.chain)) {
-      auto change = cheapest_change(present_, remedy.chain, options_, spending_);
+      auto change = cheapest_change(present_, remedy.chain, options_, ground, spending_);
       model::Model changed = present_;
       if (!change || !can_be_written(*change) || !budget::apply(*change, changed)) return;
       Bounds bounds = analyze(changed);
       make({*change}, std::move(changed), std::move(bounds));
     }
     // An earlier change may have met this goal, too.
-    if (is_met(remedy.chain)) solve(remedy, By::changes);
+    if (is_met(remedy.chain)) solve(remedy, By::changes, ground);
   }
 
   /// Makes reservations for a model, which is the given one with some changes, the proposal if they
@@ -196,7 +212,8 @@ class Adviser {
       chains.pop_back();
     }
     for (Advice::Remedy& remedy : advice_.remedies) {
-      if (remedy.by == By::nothing && is_met(remedy.chain)) solve(remedy, By::wishes);
+      if (remedy.by != By::nothing || !is_met(remedy.chain)) continue;
+      solve(remedy, By::wishes, Ground::cores);
     }
   }
 
@@ -215,7 +232,6 @@ class Adviser {
     Bounds bounds = analyze(changed);
     const auto is_kept = [&](std::size_t c) { return bounds.chains[c].met().value_or(false); };
     if (!std::ranges::all_of(promised, is_kept)) return false;
-    if (!may_promise(changed, promised, options_, spending_)) return false;
     made_ = Made{changes, std::move(changed), std::move(bounds)};
     return true;
   }
@@ -296,6 +312,7 @@ std::string to_json(const model::Model& model, const Advice& advice) {
     document["remedies"].push_back({{"chain", model.chains[remedy.chain].id},
                                     {"by", to_string(remedy.by)},
                                     {"changes", remedy.changes},
+                                    {"reservable", remedy.reservable},
                                     {"bound", or_null(remedy.bound)}});
   }
   document["outliers"] = Json::array();

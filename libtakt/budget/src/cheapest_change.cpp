@@ -27,11 +27,12 @@ using model::ExecutorTrait;
 
 class ChangeSearch {
  public:
-  ChangeSearch(const model::Model& model, std::size_t chain, const Options& options,
+  ChangeSearch(const model::Model& model, std::size_t chain, const Options& options, Ground ground,
                Spending& spending)
       : model_(model),
         chain_(chain),
         options_(options),
+        ground_(ground),
         analysis_(options.analysis),
         analyzer_(model, options.analysis),
         present_(analyzer_.bounds()),
@@ -76,6 +77,11 @@ class ChangeSearch {
     return true;
   }
 
+  [[nodiscard]] bool has_ground(const model::Model& changed) {
+    return ground_ == Ground::cores ? admit(changed, promised_, options_.cores)
+                                    : may_promise(changed, promised_, options_, spending_);
+  }
+
   void attempt(Change change) {
     model::Model changed = model_;
     if (spending_.is_over() || !budget::apply(change, changed)) return;
@@ -83,7 +89,7 @@ class ChangeSearch {
     analysis_.effort = spending_.left;
     const Bounds bounds = analysis::analyze(changed, analysis_);
     spending_.add(bounds);
-    if (is_remedy(bounds) && may_promise(changed, promised_, options_, spending_)) {
+    if (is_remedy(bounds) && has_ground(changed)) {
       consider(std::move(change), bounds);
     }
   }
@@ -151,7 +157,7 @@ class ChangeSearch {
                              static_cast<double>(supply->period.count());
         analyzer_.set_budget(executor, from + *step * unit);
         const Duration bound = *analyzer_.bounds().chains[chain_].bound;
-        if (share < least && may_promise(analyzer_.model(), promised_, options_, spending_)) {
+        if (share < least && has_ground(analyzer_.model())) {
           best_ = Candidate{NewBudget{executor, from + *step * unit}, bound};
           least = share;
         }
@@ -184,6 +190,7 @@ class ChangeSearch {
   const model::Model& model_;
   std::size_t chain_;
   const Options& options_;
+  Ground ground_;
   analysis::Options analysis_;
   analysis::Analyzer analyzer_;
   Bounds present_;
@@ -211,8 +218,8 @@ bool may_promise(const model::Model& model, std::span<const std::size_t> chains,
 }
 
 std::optional<Change> cheapest_change(const model::Model& model, std::size_t chain,
-                                      const Options& options, Spending& spending) {
-  return ChangeSearch(model, chain, options, spending).run();
+                                      const Options& options, Ground ground, Spending& spending) {
+  return ChangeSearch(model, chain, options, ground, spending).run();
 }
 
 }  // namespace takt::budget

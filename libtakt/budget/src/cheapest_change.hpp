@@ -31,8 +31,16 @@ struct Spending {
 [[nodiscard]] bool may_promise(const model::Model& model, std::span<const std::size_t> chains,
                                Options options, Spending& spending);
 
+/// What speaks for a change, apart from the bounds with it.
+enum class Ground {
+  /// may_promise() holds.
+  reservations,
+  /// The cores admit it (see admit()), though there may be no reservations for it.
+  cores,
+};
+
 /// The cheapest single change with which the chain meets its goal and no other goal that is met now
-/// and no bound is lost, and of which may_promise() holds. Kinds of changes are tried in this order
+/// and no bound is lost, and for which there is this ground. Kinds of changes are tried in this order
 /// until one will do: a callback's priority, which costs nothing; a larger budget of one
 /// reservation, the one that takes the least of a processor more; another kind of one executor; an
 /// executor of its own for one callback, which takes a thread and a processor more. Among equals,
@@ -43,6 +51,7 @@ struct Spending {
 /// for each callback's priority, each kind of an executor and each callback. They end
 /// when the spending is over: then none means that no change was found, not that there is none.
 [[nodiscard]] std::optional<Change> cheapest_change(const model::Model& model, std::size_t chain,
-                                                    const Options& options, Spending& spending);
+                                                    const Options& options, Ground ground,
+                                                    Spending& spending);
 
 }  // namespace takt::budget

@@ -109,6 +109,23 @@ TEST(Advice, AsksForShorterCallbacksWhereNothingElseWillDo) {
   EXPECT_EQ(advise(model, on_cores(4)).remedies.front().by, By::wishes);
 }
 
+/// A core grants 9 ms of 10 ms, so a reservation may keep the callback of 3 ms waiting for 2 ms.
+TEST(Advice, IsAnExecutorOfItsOwnThoughNoReservationsGuaranteeIt) {
+  const model::Model model = TwoCallbacks(ExecutorKind::single_threaded, ms(4)).model();
+  Options options = on_cores(4, 0.9);
+  options.period = ms(10);
+  const Advice advice = advise(model, options);
+  EXPECT_THAT(advice.changes, testing::ElementsAre("split(c0)"));
+  ASSERT_EQ(advice.remedies.size(), 1U);
+  EXPECT_EQ(advice.remedies.front().by, By::changes);
+  EXPECT_EQ(advice.remedies.front().bound, ms(3));
+  EXPECT_FALSE(advice.remedies.front().reservable);
+  // 2 ms later, they do.
+  EXPECT_TRUE(advise(TwoCallbacks(ExecutorKind::single_threaded, ms(6)).model(), options)
+                  .remedies.front()
+                  .reservable);
+}
+
 TEST(Advice, AsksForFasterMessagesWhereTheyAreTheReason) {
   ModelBuilder builder;
   const auto sender = builder.timer(builder.executor(), ms(1), model::every(ms(100)));
