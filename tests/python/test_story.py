@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,19 @@ def test_what_the_manager_learns_a_moment_later_counts() -> None:
     assert not fate(looks, WINDOW, look(12.5, 120, bound=159 * MS)).explained
 
 
+def test_what_the_host_took_before_the_longest_message_is_no_cause() -> None:
+    taken = {"longest": 160 * MS, "stolen": 0.25}
+    looks = [
+        look(0.5, 0),
+        look(2, 20, stolen=0.25),
+        look(6, 60, stolen=0.25),
+        look(10, 98, **taken),
+    ]
+    assert not fate(looks, WINDOW).explained
+    meanwhile = [look(0.5, 0), look(2, 20), look(6, 60, **taken), look(10, 98, **taken)]
+    assert fate(meanwhile, WINDOW).by_host
+
+
 def test_default_scheduler_that_is_never_late_is_not_said_to_be() -> None:
     run = Run("default scheduler", WINDOW, {"pilot": [look(0.5, 0), look(10, 98)]}, {})
     said = "\n".join(sentences.by_default(run))
@@ -158,6 +172,27 @@ def test_stolen_time_is_the_eighth_number_of_the_first_line() -> None:
     assert machine.stolen_by(lines) == 300 / 100  # USER_HZ is 100 on all Linux
     assert machine.stolen_by(["cpu 1 2 3"]) == 0
     assert machine.stolen_by([]) == 0
+
+
+def test_what_the_host_took_counts_between_the_readings_around_a_message() -> None:
+    host = machine.StolenTimes([(0, 1.0), (20, 1.0), (40, 1.02), (60, 1.02), (80, 1.05)])
+    assert host.within(5, 15) == 0
+    assert host.within(5, 25) == host.within(25, 35) == 20 * MS
+    assert host.within(41, 59) == host.within(40, 60) == 0
+    assert host.within(-5, 500) == 50 * MS
+    assert machine.StolenTimes().within(0, 10) == 0
+
+
+def test_the_host_is_watched_as_long_as_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = iter(range(1_000_000))
+    monkeypatch.setattr(machine, "stolen", lambda: next(taken) / 1000)
+    begin = time.time_ns()
+    with machine.StolenTimes() as host:
+        time.sleep(3 * machine.LOOK)
+    end = time.time_ns()
+    seen = next(taken)
+    assert seen > 2
+    assert host.within(begin, end) == (seen - 1) * MS
 
 
 # What Takt proposes
@@ -311,7 +346,7 @@ def test_an_allowance_makes_everything_longer_and_no_bound_lower() -> None:
 def recorded(
     document: dict[str, Any] | None = None,
     measured: dict[str, Any] | None = None,
-    stolen: float = 0.0,
+    stolen: int = 0,
 ) -> Recorded:
     """A recording of the robot of the fixtures: the chain "stop" has a goal of 80 ms, a bound of
     64 ms, and took 9.38 ms at most.
@@ -323,7 +358,8 @@ def recorded(
     judged = verdict.judge(parsed, limits, seen)
     latencies = {chain.id: [chain.max or 0] for chain in seen.chains}
     unfinished: dict[str, dict[str, int]] = {chain.id: {} for chain in seen.chains}
-    return Recorded(Path("trace"), evaluation, judged, latencies, unfinished, {}, stolen)
+    taken = {chain.id: [stolen] for chain in seen.chains}
+    return Recorded(Path("trace"), evaluation, judged, latencies, unfinished, {}, taken)
 
 
 def slow(milliseconds: int) -> dict[str, Any]:
@@ -372,13 +408,30 @@ def test_an_exceeded_bound_is_not_said_to_be_kept() -> None:
 
 def test_the_host_explains_only_the_time_that_it_took() -> None:
     enough, little = (
-        recorded(measured=slow(70), stolen=0.006),
-        recorded(measured=slow(70), stolen=0.005),
+        recorded(measured=slow(70), stolen=6 * MS),
+        recorded(measured=slow(70), stolen=5 * MS),
     )
     assert "took its processors away for 6 ms" in "\n".join(sentences.kept(enough))
     assert not any(enough.is_inexplicable(judged) for judged in enough.verdicts)
     assert "/proc/stat" not in "\n".join(sentences.kept(little))
     assert any(little.is_inexplicable(judged) for judged in little.verdicts)
+
+
+def test_what_the_host_took_from_one_message_excuses_no_other() -> None:
+    one = recorded(measured=slow(70))
+    judged = next(each for each in one.verdicts if each.chain.id == "stop")
+    chain = judged.chain.id
+
+    def taken(*times: int) -> Recorded:
+        latencies = [70 * MS, 66 * MS, 50 * MS]
+        stolen = {chain: [t * MS for t in times]}
+        return replace(one, verdicts=[judged], latencies={chain: latencies}, stolen=stolen)
+
+    assert taken(6, 2, 0).is_by_host(judged)
+    assert "for 6 ms meanwhile" in "\n".join(sentences.above_its_bound(taken(6, 2, 10)))
+    assert not taken(6, 1, 50).is_by_host(judged)
+    assert not taken(5, 20, 50).is_by_host(judged)
+    assert "/proc/stat" not in "\n".join(sentences.above_its_bound(taken(0, 0, 50)))
 
 
 def test_what_a_bound_does_not_allow_for_is_named() -> None:

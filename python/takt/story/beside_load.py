@@ -127,7 +127,7 @@ class Fate:
     now: int | None
     """The bound by all that was seen, in nanoseconds; None: nothing is promised in the end."""
     stolen: float
-    """Seconds for which the host took processors away meanwhile."""
+    """Seconds for which the host took processors away while the longest was on its way."""
 
     @property
     def exceeded(self) -> int:
@@ -195,8 +195,23 @@ def fate(looks: Sequence[Look], window: float, afterwards: Look | None = None) -
         ),
         why_not=tuple(dict.fromkeys(f"{look.state}: {look.reason}" for look in others)),
         now=known.bound if known.state == "guaranteed" else None,
-        stolen=end.stolen - counted[0].stolen,
+        stolen=_stolen_from_longest(looks),
     )
+
+
+def _stolen_from_longest(looks: Sequence[Look]) -> float:
+    """Seconds for which the host took processors while the longest message of the last window was
+    on its way: between the looks around it.
+    """
+    longest = looks[-1].longest
+    if longest is None:
+        return 0.0
+    seen = len(looks) - 1
+    while seen > 0 and looks[seen - 1].longest == longest:
+        seen -= 1
+    begin = looks[max(seen - 1, 0)].until - longest / 1e9
+    before = [look for look in looks if look.time <= begin] or [looks[0]]
+    return looks[seen].stolen - before[-1].stolen
 
 
 def goals(model: Model) -> dict[str, Goal]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,10 @@ class Recorded:
     """
     refusals: dict[str, str]
     """Why the kernel did not grant the reservations of executors, by their names."""
-    stolen: float
-    """Seconds for which the host of a virtual machine took processors away meanwhile."""
+    stolen: dict[str, list[int]]
+    """By chain, for how many nanoseconds the host of a virtual machine took processors away while
+    each of `latencies` passed.
+    """
 
     @property
     def lost(self) -> str:
@@ -59,21 +62,25 @@ class Recorded:
         return 0 if goal is None else sum(one > goal for one in self.latencies[chain.id])
 
     def is_by_host(self, judged: Verdict) -> bool:
-        """Whether the chain took longer than its bound, and the host took at least that time."""
-        return judged.status is verdict.Status.VIOLATED and self.excess(judged) <= round(
-            self.stolen * 1e9
-        )
+        """Whether the chain took longer than its bound, and each time the host took at least the
+        time by which it did, while that message was on its way.
+        """
+        if judged.status is not verdict.Status.VIOLATED or judged.bound is None:
+            return False
+        bound, known = judged.bound.bound, self._known(judged.chain)
+        exceeding = [(latency, taken) for latency, taken in known if latency > (bound or 0)]
+        return bool(exceeding) and all(one - (bound or 0) <= taken for one, taken in exceeding)
+
+    def stolen_from_longest(self, chain: Chain) -> int:
+        """For how many nanoseconds the host took processors during the longest latency."""
+        return max(self._known(chain), default=(0, 0))[1]
 
     def is_inexplicable(self, judged: Verdict) -> bool:
         """Whether the chain took longer than its bound, and nothing that was measured says why."""
         return judged.inexplicable and not self.is_by_host(judged)
 
-    @staticmethod
-    def excess(judged: Verdict) -> int:
-        """By how many nanoseconds the chain took longer than its bound; 0: it did not."""
-        bound = judged.bound.bound if judged.bound else None
-        longest = judged.measured.max if judged.measured else None
-        return 0 if bound is None or longest is None else max(0, longest - bound)
+    def _known(self, chain: Chain) -> Iterator[tuple[int, int]]:
+        return zip(self.latencies[chain.id], self.stolen[chain.id], strict=True)
 
     def latest(self) -> Chain:
         """The chain with a goal whose longest latency is the largest multiple of it. There is a
@@ -101,9 +108,8 @@ def record(
     trace = folder / "trace"
     clear(folder)
     folder.mkdir(parents=True)
-    before = machine.stolen()
-    ran = _run(json.dumps(robot), seconds, trace)
-    stolen = machine.stolen() - before
+    with machine.StolenTimes() as host:
+        ran = _run(json.dumps(robot), seconds, trace)
     model = expected or _model(robot, trace)
     if not any(chain["goal"] for chain in json.loads(model.text)["chains"]):
         raise UserError(
@@ -111,7 +117,9 @@ def record(
             "ran; record for longer (--duration)"
         )
     given = inputs.Given(traces=[str(trace)], model=model)
-    given.measurement, latencies, unfinished = _measured(given)
+    given.measurement, times, unfinished = _measured(given)
+    latencies = {chain: [end - begin for begin, end in found] for chain, found in times.items()}
+    stolen = {chain: [host.within(*one) for one in found] for chain, found in times.items()}
     evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
     assert evaluation.measurement is not None
     verdicts = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
@@ -168,12 +176,14 @@ def _model(robot: Json, trace: Path) -> inputs.ModelText:
     return inputs.ModelText(json.dumps(made, indent=1), "model.json")
 
 
-Measured = tuple[documents.Measurement, dict[str, list[int]], dict[str, dict[str, int]]]
+Times = list[tuple[int, int]]
+"""From when until when instances took, in nanoseconds since the epoch."""
+Measured = tuple[documents.Measurement, dict[str, Times], dict[str, dict[str, int]]]
 
 
 def _measured(given: inputs.Given) -> Measured:
-    """Reads the traces once, for the measurement of the model, the latencies of each chain, and the
-    reasons for which its instances did not reach the end.
+    """Reads the traces once, for the measurement of the model, the times of each chain's instances,
+    and the reasons for which others did not reach the end.
     """
     assert given.model is not None
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
@@ -182,13 +192,13 @@ def _measured(given: inputs.Given) -> Measured:
         def column(name: str) -> array[int]:
             return array("q", takt_native.read_column(folder, "instances", name))
 
-        found: dict[str, list[int]] = {chain["name"]: [] for chain in index["chains"]}
-        names = list(found)
-        for chain, ending, latency in zip(
-            column("chain"), column("ending"), column("latency"), strict=True
+        found: dict[str, Times] = {chain["name"]: [] for chain in index["chains"]}
+        names, origin = list(found), int(index["origin"])
+        for chain, ending, start, latency in zip(
+            *map(column, ("chain", "ending", "start", "latency")), strict=True
         ):
             if ending < 0:
-                found[names[chain]].append(latency)
+                found[names[chain]].append((origin + start, origin + start + latency))
     unfinished: dict[str, dict[str, int]] = {name: {} for name in names}
     for view in index["chains"]:
         reasons = unfinished[view["name"]]

@@ -74,7 +74,7 @@ def above_its_bound(recorded: Recorded) -> Iterator[str]:
         longest = duration(judged.measured.max if judged.measured else None)
         said = f"{judged.chain.id}: {longest} is above the bound, {duration(judged.bound.bound)}"
         if recorded.is_by_host(judged):
-            yield f"{said}{_by_host(recorded.stolen)}."
+            yield f"{said}{_by_host(recorded.stolen_from_longest(judged.chain))}."
         elif all(_is_shared_processor(one) for one in judged.findings) and judged.findings:
             yield f"{said}, which counts on a processor for each executor. Nothing guarantees one."
         else:
@@ -86,10 +86,10 @@ def _is_shared_processor(finding: Finding) -> bool:
     return finding.subject is Subject.SUPPLY and finding.standing is Standing.UNSECURED
 
 
-def _by_host(stolen: float) -> str:
+def _by_host(stolen: int) -> str:
     return (
         f": the host of this virtual machine took its processors away for "
-        f"{duration(round(stolen * 1e9))} meanwhile (steal in /proc/stat), which nothing prevents"
+        f"{duration(stolen)} meanwhile (steal in /proc/stat), which nothing prevents"
     )
 
 
@@ -242,7 +242,7 @@ def managed(chain: str, one: Fate, run: Run) -> Iterator[str]:
 def _cause(one: Fate) -> str:
     """Why a guarantee did not hold."""
     if one.by_host:
-        return _by_host(one.stolen)
+        return _by_host(round(one.stolen * 1e9))
     if one.explained and one.now is None:
         return ": something took longer than Takt had ever seen, and it promises nothing any more"
     if one.explained:
