@@ -246,12 +246,18 @@ def options_from(path: str | None, names: Iterable[str]) -> Iterator[None]:
 
 
 def with_goals(model: ModelText, goals: GoalsFile | None) -> ModelText:
-    """The model with the chains of a goals file in place of its own; None: as it is. Raises
+    """The model with the chains of a goals file in place of its own; None: as it is. If the goals
+    do not fit, what its recording lacks may be why: that is said first. Raises
     takt_native.InputError.
     """
     if goals is None:
         return model
-    text, warnings = takt_native.apply_goals(model.text, model.source, *goals)
+    try:
+        text, warnings = takt_native.apply_goals(model.text, model.source, *goals)
+    except takt_native.InputError:
+        for warning in model.parsed().provenance.get("warnings", []):
+            console.say(f"takt: warning: {warning}")
+        raise
     for warning in warnings:
         console.say(f"takt: warning: {warning}")
     return ModelText(text, model.source)

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import takt_native
-from takt import __version__, console, documents
+from takt import __version__, console, documents, runs
 from takt.documents import Bounds, Explanation, Measurement, Model, Simulation
 from takt.processors import Processors
 from takt.typed import AnyDocument
@@ -51,7 +51,11 @@ def active_phase(traces: Sequence[str]) -> Json:
 def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
     """The timing model of what was recorded (`takt/model`). Raises takt_native.InputError."""
     with console.progress("Building the timing model") as progress:
-        return _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
+        made = _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
+    warning = runs.in_a_row((trace, info([trace])) for trace in traces) if len(traces) > 1 else None
+    if warning:
+        made["provenance"].setdefault("warnings", []).append(warning)
+    return made
 
 
 def analyze(

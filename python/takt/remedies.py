@@ -133,7 +133,9 @@ def find(
         made = changes[: remedy["changes"]]
         quoted = shlex.quote(", ".join(made))
         change = "change" if len(made) == 1 else "changes"
-        means = f"if this held: {quoted}" if remedy["by"] == "wishes" else f"by the {change} {quoted}"
+        means = (
+            f"if this held: {quoted}" if remedy["by"] == "wishes" else f"by the {change} {quoted}"
+        )
         shown = f"{guaranteed} {means}, which takt analyze --what-if shows"
         return shown if certain else f"{shown}; {WITHOUT_RESERVATIONS}"
 

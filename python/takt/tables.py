@@ -125,6 +125,16 @@ def ends(verdicts: Iterable[Verdict]) -> list[str]:
     ]
 
 
+def start_up(measurement: Measurement | None) -> Iterator[str]:
+    """A line for people on what measured latencies leave out."""
+    time = measurement.provenance.get("start_up") if measurement else None
+    if time:
+        yield (
+            f"Start-up, the first {duration(time)}, is left out, as it is in models; takt flow "
+            "counts it, too"
+        )
+
+
 def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
     """Lines for people on chains of which no instance was seen and that have no goal; chains with
     the same reason share a line.

@@ -145,7 +145,9 @@ class Verdict:
         return self.summary + blame
 
 
-def document(title: str, analysis: str, verdicts: Iterable[Verdict]) -> dict[str, Any]:
+def document(
+    title: str, analysis: str, verdicts: Iterable[Verdict], measurement: Measurement | None
+) -> dict[str, Any]:
     """The `takt/latency` document: what was measured of each chain, its bound, goal and verdict."""
     chains = [_entry(verdict) for verdict in verdicts]
     return {
@@ -153,6 +155,7 @@ def document(title: str, analysis: str, verdicts: Iterable[Verdict]) -> dict[str
         "version": 1,
         "name": title,
         "analysis": analysis,
+        "start_up": measurement.provenance.get("start_up") if measurement else None,
         "met": not any(chain["missed"] for chain in chains),
         "chains": chains,
     }

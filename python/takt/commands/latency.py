@@ -72,7 +72,11 @@ def latency(
     advice = remedies.find(text, model, judged, evaluation.analysis, cores)
     verdicts = advice.verdicts
     if json:
-        console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
+        console.print_json(
+            verdict.document(
+                evaluation.title, evaluation.analysis, verdicts, evaluation.measurement
+            )
+        )
     elif verdicts:
         told = [verdict.chain for verdict in verdicts if not verdict.idle]
         guessed = {chain.id: found for chain in told if (found := tables.guesses_of(model, chain))}
@@ -82,6 +86,7 @@ def latency(
             *tables.kinds(verdict.chain for verdict in verdicts),
             *tables.ends(verdicts),
             *tables.idle_chains(verdicts),
+            *tables.start_up(evaluation.measurement),
             *tables.conditions(verdicts),
             *tables.shared_memory(model, evaluation.measurement),
             *tables.why(verdicts, given.traces, goals),

@@ -119,11 +119,10 @@ def model(
     if aging is not None:
         given["aging"] = _aging(aging)
     document = (_merged if merge else pipeline.synthesize)(traces, given)
+    text = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    text = inputs.with_goals(inputs.ModelText(text, output), read).text
     for line in warnings(document["provenance"]):
         console.say(f"takt: warning: {line}")
-    text = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    if read is not None:
-        text = inputs.with_goals(inputs.ModelText(text, output), read).text
     if what_if is not None:
         text = _changed(inputs.what_if(inputs.ModelText(text, output), what_if).text, what_if)
     hand_out(text, output, json)

@@ -55,7 +55,11 @@ def report(
         raise UserError("--json and -o - both want standard output; name a file for the page")
     files.write_text(output, page)
     if json:
-        console.print_json(verdict.document(evaluation.title, evaluation.analysis, verdicts))
+        console.print_json(
+            verdict.document(
+                evaluation.title, evaluation.analysis, verdicts, evaluation.measurement
+            )
+        )
     if output != files.STANDARD_STREAM:
         console.say(f"wrote {output}")
     for line in advice.lines(inputs.paths_of_model(given), goals, evaluation.analysis):

@@ -144,7 +144,12 @@ class Story:
             "chain": self._chain.id,
             "goal": self._chain.goal,
             "recordings": {
-                title: verdict.document(one.evaluation.title, one.evaluation.analysis, one.verdicts)
+                title: verdict.document(
+                    one.evaluation.title,
+                    one.evaluation.analysis,
+                    one.verdicts,
+                    one.evaluation.measurement,
+                )
                 for title, one in self._recordings.items()
             },
             "proposal": asdict(self._proposal) if self._proposal else None,
