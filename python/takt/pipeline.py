@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 import takt_native
-from takt import __version__, console, documents, runs
+from takt import __version__, console, documents
 from takt.documents import Bounds, Explanation, Measurement, Model, Simulation
 from takt.processors import Processors
 from takt.typed import AnyDocument
@@ -52,9 +52,11 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
     """The timing model of what was recorded (`takt/model`). Raises takt_native.InputError."""
     with console.progress("Building the timing model") as progress:
         made = _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
-    warning = runs.in_a_row((trace, info([trace])) for trace in traces) if len(traces) > 1 else None
-    if warning:
-        made["provenance"].setdefault("warnings", []).append(warning)
+    if len(traces) > 1:
+        from takt import runs
+
+        if warning := runs.in_a_row((trace, info([trace])) for trace in traces):
+            made["provenance"].setdefault("warnings", []).append(warning)
     return made
 
 

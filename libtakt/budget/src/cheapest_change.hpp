@@ -40,8 +40,8 @@ enum class Ground {
 };
 
 /// The cheapest single change with which the chain meets its goal and no other goal that is met now
-/// and no bound is lost, and for which there is this ground. Kinds of changes are tried in this order
-/// until one will do: a callback's priority, which costs nothing; a larger budget of one
+/// and no bound is lost, and for which there is this ground. Kinds of changes are tried in this
+/// order until one will do: a callback's priority, which costs nothing; a larger budget of one
 /// reservation, the one that takes the least of a processor more; another kind of one executor; an
 /// executor of its own for one callback, which takes a thread and a processor more. Among equals,
 /// the one with the lowest bound. None: there is no such change, or the goal is met.

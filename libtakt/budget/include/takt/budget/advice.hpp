@@ -68,8 +68,8 @@ struct Advice {
 /// 3. Else it looks for reservations for the model with an executor of its own for one callback,
 ///    the one first that lowers the bound of the most important missed goal most (see
 ///    own_executors()).
-/// 4. Else, for one missed goal after the other, it makes a change as in 1 for which there may be no
-///    reservations.
+/// 4. Else, for one missed goal after the other, it makes a change as in 1, though there may be no
+///    reservations for it.
 /// 5. Else, for all goals that are missed still, it limits the delays of messages. If that does not
 ///    do, it looks for reservations as in 2 and 3 with messages that take model::prompt_delay
 ///    at most: those to threads that no reservation serves seem to take for as long as these wait.
@@ -83,9 +83,9 @@ struct Advice {
 [[nodiscard]] Advice advise(const model::Model& model, Options options = {});
 
 /// Advice on this model as a JSON object: `changes`, `wishes`, `reservations` (whether they are the
-/// proposal), `analyses`, for each remedy in `remedies` its `chain`, `by`, `changes`, `reservable` and
-/// `bound`, and for each of `outliers` its `chain`, `change`, `value`, `at` and `bound`. Times in
-/// nanoseconds.
+/// proposal), `analyses`, for each remedy in `remedies` its `chain`, `by`, `changes`, `reservable`
+/// and `bound`, and for each of `outliers` its `chain`, `change`, `value`, `at` and `bound`. Times
+/// in nanoseconds.
 [[nodiscard]] std::string to_json(const model::Model& model, const Advice& advice);
 
 }  // namespace takt::budget
