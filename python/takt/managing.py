@@ -142,6 +142,8 @@ def view(document: Json, *, is_over: bool = False) -> list[Part]:
         parts += [_chains(document["chains"]), *_advice(document["chains"]), *promises]
         parts += [*alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
+    elif is_over and not document["events"]:
+        parts.append(f"No decision was taken: {recorder.NOBODY_HEARD}")
     elif is_over:
         parts.append("No decision was taken: the programs ended before they were up")
     else:

@@ -25,6 +25,10 @@ Watch = Callable[[float, int, dict[str, int]], None]
 DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*", "rcl:*")
 
 RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
+NOBODY_HEARD = (
+    "no program of ROS 2 was heard; those that Takt does not start need its library, as "
+    "'takt doctor' says"
+)
 """The first folder on a Python program's path, so that rclpy's callbacks are traced."""
 
 

@@ -99,7 +99,9 @@ def view(document: Json) -> list[Part]:
     if lost["programs"]:
         heading += f", {count(lost['programs'], 'program')} not seen from the beginning"
     parts: list[Part] = [heading, ""]
-    if not document["chains"] and not document["goals_not_found"]:
+    if not document["events"]:
+        parts.append(f"No chain yet: {recorder.NOBODY_HEARD}")
+    elif not document["chains"] and not document["goals_not_found"]:
         parts.append("No chain yet: start ROS 2 programs, or wait until they are up")
     else:
         parts.append(_chains(document["chains"]))

@@ -27,7 +27,8 @@ from takt.doctor import (
 from takt.doctor.check import Check, State, first_line, output_of
 
 SUBJECTS = {
-    *("ros2", "lttng", "lttng_sessiond", "tracetools", "bpf", "sched_deadline", "sched_fifo"),
+    *("ros2", "lttng", "lttng_sessiond", "tracetools", "own_start", "bpf"),
+    *("sched_deadline", "sched_fifo"),
     *("reservations", "budgets", "preemption"),
     *("privileges", "cores", "clocks", "cgroups", "pinning", "netns", "compilers"),
 }
@@ -123,6 +124,15 @@ def test_without_programs_they_are_missing(monkeypatch: pytest.MonkeyPatch, tmp_
     assert tracing.lttng().state is State.MISSING
     assert machine.compilers().state is State.LIMITED
     assert "c++, cmake, ninja" in machine.compilers().detail
+
+
+def test_what_programs_need_that_takt_does_not_start_is_said() -> None:
+    check = tracing.own_start()
+    assert check.state is State.OK
+    assert (Path(check.facts["PYTHONPATH"]) / "sitecustomize.py").is_file()
+    assert Path(check.facts["LD_PRELOAD"]).is_file()
+    for name, value in check.facts.items():
+        assert f"{name}={value}" in check.detail
 
 
 def test_a_python_without_rclpy_has_no_ros(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,6 +144,8 @@ def manage(
     if strangers := managing.goals_without_a_chain(status):
         console.say(f"takt: no program had a chain for: {', '.join(strangers)}; see {goals}")
         raise Exit(ANSWER_IS_NO)
+    if not status["events"]:
+        raise Exit(ANSWER_IS_NO)
 
 
 def _replay(log: str, as_json: bool) -> None:

@@ -19,6 +19,7 @@ CHECKS = (
     tracing.lttng,
     tracing.session_daemon,
     tracing.tracetools,
+    tracing.own_start,
     tracing.bpf,
     scheduling.deadline,
     scheduling.fifo,

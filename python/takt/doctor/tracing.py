@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes.util
 import os
+import shlex
 import socket
 from pathlib import Path
 from typing import Any
 
-from takt import built
+from takt import built, recorder
 from takt.doctor.check import Check, State, first_line, output_of
 from takt.doctor.privileges import capabilities
 
 TRACEFS = Path("/sys/kernel/tracing")
 
 TITLE = "Takt's libraries"
+OWN_START = "Programs of others"
 NEEDED = ("takt_native", "takt_tracetools")
 """Nothing can be recorded, modelled and reported without these parts (takt.built)."""
 
@@ -84,6 +86,20 @@ def tracetools() -> Check:
         required=True,
         facts=facts,
     )
+
+
+def own_start() -> Check:
+    """What programs need in their environment that Takt does not start: a unit, a launch file."""
+    missing = [part for part in built.missing() if part in NEEDED]
+    if missing:
+        detail = f"no {', '.join(missing)}"
+        return Check("own_start", OWN_START, State.MISSING, detail, built.remedy(*missing))
+    needed = {
+        "LD_PRELOAD": str(built.find("takt_tracetools")),
+        "PYTHONPATH": str(recorder.RCLPY_TRACING),
+    }
+    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in needed.items())
+    return Check("own_start", OWN_START, State.OK, f"are heard with {words}", facts=needed)
 
 
 def bpf() -> Check:
