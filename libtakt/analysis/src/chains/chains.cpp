@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 #include <utility>
 
@@ -178,6 +179,7 @@ ChainBound chain_bound(const model::Model& model, const model::Chain& chain, con
     }
     part = saturating_add(part, stretch.delay);
     if (stretch.sampled) {
+      assert(sender != nullptr);  // nothing comes before the first stretch
       segment.sampling = longest_gap(model[first]);
       const auto* from = grid_of(model, system, head);
       const auto* to = grid_of(model, system, first);

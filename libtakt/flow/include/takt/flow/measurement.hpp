@@ -376,7 +376,7 @@ class Measurer final : public execution::Observer {
   std::set<std::string> noted_topics_;
   /// What the running instances of callbacks that receive transforms have published.
   struct PassedOn {
-    execution::PublicationId id;
+    execution::PublicationId id = execution::PublicationId::none;
     std::int64_t stamp = 0;
   };
   std::map<execution::InstanceId,
