@@ -131,8 +131,8 @@ def test_what_programs_need_that_takt_does_not_start_is_said() -> None:
     assert check.state is State.OK
     assert (Path(check.facts["PYTHONPATH"]) / "sitecustomize.py").is_file()
     assert Path(check.facts["LD_PRELOAD"]).is_file()
-    for name, value in check.facts.items():
-        assert f"{name}={value}" in check.detail
+    for value in check.facts.values():
+        assert value in check.detail
 
 
 def test_a_python_without_rclpy_has_no_ros(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,8 @@ class Remedies {
     return NewExecutionTime{model_[*best].id, {*best}, *percent};
   }
 
-  /// Of the callback without whose suspensions the bound would be least.
+  /// How long the suspensions of one callback may be. It is the callback whose suspensions add most
+  /// to the bound.
   std::optional<NewSuspension> shorter_suspension() {
     const auto bound_of = [&](const analysis::Bounds& bounds) {
       return bounds.chains[chain_].bound.value_or(Duration::max());

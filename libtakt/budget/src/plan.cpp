@@ -56,7 +56,7 @@ model::Model lossless(model::Model model) {
     }
     return result;
   };
-  // What they send to may keep up with the messages that they do not lose.
+  // An executor that receives from a losing one gets fewer messages, so it may keep up after all.
   for (const model::ExecutorIndex executor : std::set(losing)) {
     std::set<model::ExecutorIndex> fewer = losing;
     fewer.erase(executor);

@@ -405,8 +405,8 @@ void Measurer::hand_over(const CallbackState& state, model::CallbackIndex callba
     auto& queues = callbacks_[receiver.value()].handed;
     const auto own = queues.find(callback);
     Handed& queue = own == queues.end() ? queues.at(std::nullopt) : own->second;
-    // What it publishes itself it did not hand over, as far as that was inferred. What still waited
-    // for a transform goes nowhere: messages go on in order.
+    // A callback that is only inferred to hand messages over has kept the one that it published
+    // for. Messages go on in order, so those that still waited for a transform go nowhere.
     if (own == queues.end() && published) {
       if (!model::samples_messages(model_[receiver])) queue.waiting.clear();
       continue;

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "changes.hpp"
 #include "takt/manager/decision.hpp"
 #include "takt/manager/situation.hpp"
 #include "takt/model/model.hpp"
+#include "words.hpp"
 
 namespace takt::manager {
 

@@ -199,7 +199,9 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
                 else "with each reservation pinned to its core"
             )
         )
-        if all(core["bandwidth"] for core in processors["cores"]):  # none if it is global
+        if all(
+            core["bandwidth"] for core in processors["cores"]
+        ):  # none has a share if any core will do
             console.say(
                 "takt: none of these cores is left to the system, as takt manage and takt apply "
                 "leave the first: 'takt plan --threads' plans for them"

@@ -103,9 +103,9 @@ def manage(
     """Have the kernel keep the latency goals of ROS 2 programs while they run.
 
     Builds the timing model of what runs, bounds every chain, and reserves processor time
-    (SCHED_DEADLINE) for the executors of chains with a goal. Where not all fit, the least important
-    chains become best effort. What is uncertain is left alone. However this ends, every thread gets
-    back the scheduling that it had. See docs/manager.md.
+    (SCHED_DEADLINE) for the executors of chains with a goal. Where not all fit, nothing is promised
+    to the least important chains. What is uncertain is left alone. However this ends, every thread
+    gets back the scheduling that it had. See docs/manager.md.
     """
     if replay is not None:
         _replay(replay, json)

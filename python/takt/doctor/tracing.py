@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes.util
 import os
-import shlex
 import socket
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from takt.doctor.privileges import capabilities
 TRACEFS = Path("/sys/kernel/tracing")
 
 TITLE = "Takt's libraries"
-OWN_START = "Programs of others"
+OWN_START = "Started elsewhere"
 NEEDED = ("takt_native", "takt_tracetools")
 """Nothing can be recorded, modelled and reported without these parts (takt.built)."""
 
@@ -98,8 +97,11 @@ def own_start() -> Check:
         "LD_PRELOAD": str(built.find("takt_tracetools")),
         "PYTHONPATH": str(recorder.RCLPY_TRACING),
     }
-    words = " ".join(f"{name}={shlex.quote(value)}" for name, value in needed.items())
-    return Check("own_start", OWN_START, State.OK, f"are heard with {words}", facts=needed)
+    words = (
+        f"LD_PRELOAD={needed['LD_PRELOAD']}, those of rclpy also {needed['PYTHONPATH']} first in"
+    )
+    detail = f"programs are heard with {words} PYTHONPATH"
+    return Check("own_start", OWN_START, State.OK, detail, facts=needed)
 
 
 def bpf() -> Check:

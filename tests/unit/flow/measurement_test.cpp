@@ -100,6 +100,28 @@ TEST_F(TrivialChain, MessagesThroughSharedMemoryAreCounted) {
   EXPECT_EQ(edge["by_shared_memory"], 2);
 }
 
+/// The first run sends one message, the second three, the third two.
+TEST_F(TrivialChain, TheMostMessagesOfOneRunAreCounted) {
+  std::int64_t stamp = 0;
+  std::int64_t begin = 0;
+  for (const int messages : {1, 3, 2}) {
+    begin += 5000;
+    scenario.now = begin;
+    scenario.start(source, timer);
+    const std::int64_t first = stamp + 1;
+    for (int n = 0; n < messages; ++n) scenario.publish(source, a, ++stamp);
+    scenario.now += 100;
+    scenario.end(source, timer);
+    for (std::int64_t sent = first; sent <= stamp; ++sent) {
+      scenario.now += 50;
+      scenario.handle(middle, on_a, sent, 200, std::pair(b, sent));
+    }
+  }
+  const json edges = measure(scenario, parse(trivial))["edges"];
+  EXPECT_EQ(edges[0]["count"], 6);
+  EXPECT_EQ(edges[0]["most_of_one_run"], 3);
+}
+
 TEST_F(TrivialChain, LatencyIsFromTheTimersDueTimeToTheLastCompletion) {  // fact 19
   flow(10'020, 1);
   flow(15'000, 2);  // proves that the timer was due at 10 000, 15 000, …

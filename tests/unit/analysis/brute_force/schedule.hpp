@@ -27,11 +27,11 @@ enum class Sending { at_most_once, always };
 enum class Supplying {
   /// The budget of each period in one piece, somewhere before its deadline.
   budgets,
-  /// Anything that keeps to the supply bound in any time in which the thread is ready: a thread
-  /// that is free is supplied all the time, and one that runs certain callbacks no more than it must
-  /// be, anew after each suspension. On executors with several threads, threads that have been free
-  /// longest go first, and callbacks in a certain order. All this is chosen once, for the whole
-  /// schedule.
+  /// Anything that keeps to the supply bound in any time in which the thread is ready. A thread
+  /// that is free is supplied all the time. One that runs certain callbacks is supplied no more
+  /// than it must be, anew after each suspension. On executors with several threads, threads that
+  /// have been free longest go first, and callbacks in a certain order. All this is chosen once,
+  /// for the whole schedule.
   bounds,
 };
 

@@ -267,8 +267,9 @@ class Measurer final : public execution::Observer {
     std::vector<Sampled> samples;
     /// Those of them whose messages it takes itself, so that it is known which it read.
     std::set<model::CallbackIndex> taken;
-    /// Of a thread, or a callback that receives transforms: the queues in which messages of other
-    /// callbacks wait for it. Where that was inferred they all share one; else each has its own.
+    /// If it is a thread, or receives transforms: the queues in which messages of other callbacks
+    /// wait for it. Callbacks that are inferred to hand it messages share one queue, which has no
+    /// key; each declared one has its own.
     std::map<std::optional<model::CallbackIndex>, Handed> handed;
     /// Those for which the messages of this callback wait.
     std::vector<model::CallbackIndex> hands_to;

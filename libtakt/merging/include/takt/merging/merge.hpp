@@ -13,7 +13,7 @@ namespace takt::merging {
 struct Merged {
   /// Without a provenance.
   model::Model model;
-  /// Of each run, what its executors are called in the model.
+  /// For each run: the ids of its executors, and the ids that these executors have in the model.
   std::vector<std::map<std::string, std::string>> executor_names;
   /// Executors whose callbacks the runs registered in orders that contradict each other, so that
   /// the model says less of their order than the runs.
