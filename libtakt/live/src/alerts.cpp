@@ -95,7 +95,8 @@ std::vector<std::string> Alerts::update(Instant now, const std::vector<model::Ch
     const auto chain = std::ranges::find(chains, alert.chain, &model::Chain::id);
     if (alert.kind == Alert::Kind::gap && chain != chains.end() &&
         has_ended[static_cast<std::size_t>(chain - chains.begin())]) {
-      lines_.push_back(fmt::format("alert ended: the programs of chain {} have", alert.chain));
+      lines_.push_back(
+          fmt::format("alert ended: the programs of chain {} have ended", alert.chain));
       return true;
     }
     const bool is_over = now - alert.last > calm;

@@ -88,7 +88,7 @@ TEST_F(AlertsTest, AGapEndsWithThePrograms) {
   ended[0] = true;
   look();
   EXPECT_THAT(lines, ElementsAre("alert: chain pilot was not completed for 2.0 s",
-                                 "alert ended: the programs of chain pilot have"));
+                                 "alert ended: the programs of chain pilot have ended"));
   EXPECT_THAT(alerts.present(), IsEmpty());
 }
 
