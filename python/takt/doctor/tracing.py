@@ -8,7 +8,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from takt import built, recorder
+from takt import built
 from takt.doctor.check import Check, State, first_line, output_of
 from takt.doctor.privileges import capabilities
 
@@ -93,6 +93,8 @@ def own_start() -> Check:
     if missing:
         detail = f"no {', '.join(missing)}"
         return Check("own_start", OWN_START, State.MISSING, detail, built.remedy(*missing))
+    from takt import recorder  # needs takt_native
+
     needed = {
         "LD_PRELOAD": str(built.find("takt_tracetools")),
         "PYTHONPATH": str(recorder.RCLPY_TRACING),
