@@ -9,54 +9,86 @@ from collections.abc import Iterable, Iterator, Mapping
 from takt.documents import Bounds, Chain, Explanation, Measurement, Model, Term
 from takt.formatting import NONE, count, duration, goal_of, grouped, printable
 from takt.names import executor_labels, labels
-from takt.terminal import Table, styled
-from takt.verdict import Status, Verdict
+from takt.terminal import Part, Table, styled
+from takt.verdict import Guaranteed, Status, Verdict
 from takt_native import GOAL_KINDS
 
-COLOURS = {
-    Status.MET: "green",
-    Status.BOUNDED: "",
-    Status.NOT_GUARANTEED: "yellow",
-    Status.MISSED: "red",
-    Status.VIOLATED: "red",
-    Status.UNFOUNDED: "yellow",
-    Status.UNBOUNDED: "yellow",
-    Status.UNSEEN: "yellow",
+ANSWERS = {"met": "green", "missed": "red"}
+"""Colours of what was measured of a goal."""
+
+GUARANTEES = {
+    Guaranteed.YES: "green",
+    Guaranteed.CONDITIONAL: "",
+    Guaranteed.NO: "yellow",
+    Guaranteed.REFUTED: "yellow",
 }
 
 
 def chains(verdicts: list[Verdict], marks: Mapping[str, str] | None = None) -> Table:
-    """Each chain with its measured latencies, if any, its bound, goal and verdict. Idle chains are
-    left to idle_chains(). `marks`: what stands behind the name of a chain.
+    """Each chain with its measured latencies, if any, its goal and what was measured of it, its
+    bound and what that is worth. Idle chains are left to idle_chains(), words to reasons().
+    `marks`: what stands behind the name of a chain.
     """
     verdicts = [verdict for verdict in verdicts if not verdict.idle]
     measured = any(verdict.measured for verdict in verdicts)
+    named = any(verdict.measured and verdict.measured.worst for verdict in verdicts)
     table = Table()
     table.add_column("Chain")
-    named = any(verdict.measured and verdict.measured.worst for verdict in verdicts)
-    figures = ("Messages", "p50", "p99", "Max") if measured else ()
-    for column in (*figures, *(("Worst",) if named else ()), "Bound", "Goal"):
+    figures = ("Count", "p50", "p99", "Max") if measured else ()
+    for column in (*figures, *(("Worst",) if named else ()), "Goal"):
         table.add_column(column, right=True)
-    table.add_column("Verdict")
+    if measured:
+        table.add_column("Verdict")
+    table.add_column("Bound", right=True)
+    table.add_column("Guaranteed")
     for verdict in verdicts:
-        numbers = []
+        cells = []
         if measured:
             found = verdict.measured
-            numbers.append(grouped(found.count) if found else NONE)
+            cells.append(grouped(found.count) if found else NONE)
             values = (found.p50, found.p99, found.max) if found else (None, None, None)
-            numbers += map(duration, values)
+            cells += map(duration, values)
             if named:
-                numbers.append(str(found.worst.instance) if found and found.worst else NONE)
-        numbers.append(duration(verdict.bound.bound if verdict.bound else None))
-        numbers.append(goal_of(verdict.chain.goal, verdict.chain.kind))
-        words = styled(verdict.summary, COLOURS[verdict.status])
-        if verdict.explanation:
-            words += f": {cell(verdict.explanation)}"
-        for advice in verdict.advice:
-            words += f"; {cell(advice)}"
+                cells.append(str(found.worst.instance) if found and found.worst else NONE)
+        cells.append(goal_of(verdict.chain.goal, verdict.chain.kind))
+        if measured:
+            answer = verdict.answer or NONE
+            cells.append(styled(answer, ANSWERS.get(answer, "")))
+        cells.append(duration(verdict.bound.bound if verdict.bound else None))
+        cells.append(styled(verdict.guaranteed.value, GUARANTEES[verdict.guaranteed]))
         name = " ".join(filter(None, (verdict.chain.id, (marks or {}).get(verdict.chain.id))))
-        table.add_row(cell(name), *numbers, words)
+        table.add_row(cell(name), *cells)
     return table
+
+
+BECAUSE = {
+    Status.VIOLATED: "a measured latency is above the bound, which rests on this:",
+    Status.UNFOUNDED: "no measured latency is above the bound, but the recording refutes this:",
+    Status.NOT_GUARANTEED: "not guaranteed:",
+    Status.UNBOUNDED: "no bound:",
+    Status.MISSED: "missed:",
+    Status.UNSEEN: "never completed:",
+}
+"""What the reasons of a verdict say."""
+
+
+def reasons(verdicts: Iterable[Verdict]) -> Iterator[Part]:
+    """Why goals are not guaranteed and bounds do not hold, and what would help. Chains with the
+    same reasons share them.
+    """
+    told: dict[tuple[str, ...], list[str]] = {}
+    for verdict in verdicts:
+        told_by_table = verdict.status is Status.MISSED
+        lines = (*(() if told_by_table else verdict.reasons), *verdict.advice)
+        if lines and not verdict.idle:
+            heading = BECAUSE.get(verdict.status, "what makes its bound:")
+            told.setdefault((heading, *lines), []).append(verdict.chain.id)
+    for (heading, *texts), names in told.items():
+        yield from ("", f"{cell(', '.join(names))}: {heading}")
+        indented = Table("", "")
+        for text in texts:
+            indented.add_row("", cell(text))
+        yield indented
 
 
 GUESSED = "?"
@@ -142,7 +174,7 @@ def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
     ids: dict[str, list[str]] = {}
     for verdict in verdicts:
         if verdict.idle:
-            reason = (verdict.explanation or "").split("; ")[-1]
+            reason = verdict.reasons[-1]
             ids.setdefault(reason, []).append(verdict.chain.id)
     if not ids:
         return []

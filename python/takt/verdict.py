@@ -40,6 +40,18 @@ class Status(Enum):
     """
 
 
+class Guaranteed(Enum):
+    """What the bound is worth: for the goal, or as a bound where there is no goal."""
+
+    YES = "yes"
+    CONDITIONAL = "conditional"
+    """If what the bound rests on holds, which nothing guarantees in full."""
+    NO = "no"
+    """The bound is above the goal, or there is none."""
+    REFUTED = "refuted"
+    """A measured latency is above the bound, or the recording refutes what it rests on."""
+
+
 @dataclass(frozen=True)
 class Outlier:
     """A single observation that makes a bound. Times in nanoseconds."""
@@ -61,7 +73,7 @@ class Verdict:
     status: Status
     bound: ChainBound | None
     measured: MeasuredChain | None
-    explanation: str | None
+    reasons: tuple[str, ...]
     """Why the status is what it is, where that needs words."""
     findings: tuple[Finding, ...]
     """Assumptions of the bound that are not known to hold."""
@@ -69,6 +81,11 @@ class Verdict:
     """What would guarantee the goal, if that was looked for."""
     outlier: Outlier | None = None
     """What makes the bound, if that was looked for and is a single observation."""
+
+    @property
+    def explanation(self) -> str | None:
+        """The reasons as one text."""
+        return "; ".join(self.reasons) or None
 
     @property
     def good(self) -> bool:
@@ -124,10 +141,39 @@ class Verdict:
         return bool(self.conditions)
 
     @property
+    def answer(self) -> str | None:
+        """What was measured of the goal: "met" or "missed"; "never completed" with or without one.
+        None where nothing was measured, or there is no goal.
+        """
+        if self.measured is None:
+            return None
+        if self.measured.max is None:
+            return Status.UNSEEN.value
+        if self.chain.goal is None:
+            return None
+        return Status.MISSED.value if self.missed else Status.MET.value
+
+    @property
+    def guaranteed(self) -> Guaranteed:
+        if self.status in (Status.VIOLATED, Status.UNFOUNDED) or (
+            self.status is Status.UNSEEN and self.refuted
+        ):
+            return Guaranteed.REFUTED
+        if self.status in (Status.MISSED, Status.NOT_GUARANTEED, Status.UNBOUNDED):
+            return Guaranteed.NO
+        return Guaranteed.CONDITIONAL if self.conditional else Guaranteed.YES
+
+    @property
     def summary(self) -> str:
-        """The verdict in two words at most: "met", "met (conditional)", "violated assumption"."""
-        condition = " (conditional)" if self.good and self.conditional else ""
-        return f"{self.status.value}{condition}"
+        """The verdict in a few words: first that on the goal, then that on the bound."""
+        subject = "bounded" if self.chain.goal is None else "guaranteed"
+        promise = {
+            Guaranteed.YES: subject,
+            Guaranteed.CONDITIONAL: f"{subject} (conditional)",
+            Guaranteed.NO: "no bound" if self.chain.goal is None else "not guaranteed",
+            Guaranteed.REFUTED: "bound refuted",
+        }[self.guaranteed]
+        return ", ".join(filter(None, (self.answer, promise)))
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -136,13 +182,6 @@ class Verdict:
             *((self.outlier.text,) if self.outlier else ()),
             *((self.remedy,) if self.remedy else ()),
         )
-
-    @property
-    def text(self) -> str:
-        """The verdict with the assumption that failed: "violated assumption: …"."""
-        failed = self.status in (Status.VIOLATED, Status.UNFOUNDED)
-        blame = f": {self.explanation}" if failed else ""
-        return self.summary + blame
 
 
 def document(
@@ -179,6 +218,7 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "kind": verdict.chain.kind,
         "missed": verdict.missed,
         "verdict": verdict.status.value,
+        "guaranteed": verdict.guaranteed.value,
         "conditional": verdict.conditional,
         "explanation": verdict.explanation,
         "remedy": verdict.remedy,
@@ -199,7 +239,7 @@ def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list
         has_begun = verdict.measured is not None and verdict.measured.incomplete > 0
         is_unseen = verdict.status is Status.UNSEEN and has_begun
         if is_unseen and (reason := _never_completing(model, chain)):
-            verdict = replace(verdict, explanation=f"{verdict.explanation}; {reason}")
+            verdict = replace(verdict, reasons=(*verdict.reasons, reason))
         verdicts.append(verdict)
     return verdicts
 
@@ -225,31 +265,30 @@ def _judge(
 ) -> Verdict:
     limit = bound.bound if bound else None
     longest = measured.max if measured else None
+    reasons: tuple[str, ...] = ()
     if limit is not None and longest is not None and longest > limit:
-        status, explanation = Status.VIOLATED, _blame(findings, is_exceeded=True)
+        status, reasons = Status.VIOLATED, _blame(findings, is_exceeded=True)
     elif chain.goal is not None and longest is not None and longest > chain.goal:
         status = Status.MISSED
-        explanation = f"{duration(longest)} was measured, the goal is {duration(chain.goal)}"
+        reasons = (f"{duration(longest)} was measured, the goal is {duration(chain.goal)}",)
     elif limit is None:
         status = Status.UNBOUNDED if chain.goal is None else Status.NOT_GUARANTEED
-        explanation = (bound.reason if bound else None) or "the analysis gives no bound"
+        reasons = ((bound.reason if bound else None) or "the analysis gives no bound",)
     elif chain.goal is not None and limit > chain.goal:
         status = Status.NOT_GUARANTEED
-        explanation = f"the bound {duration(limit)} is above the goal {duration(chain.goal)}"
+        reasons = (f"the bound {duration(limit)} is above the goal {duration(chain.goal)}",)
     elif measured and not measured.count:
         status = Status.UNSEEN
         begun = count(measured.incomplete, "instance")
-        explanation = f"of {begun} that began, none was followed to its end in the recording"
+        reasons = (f"of {begun} that began, none was followed to its end in the recording",)
     elif any(finding.standing is Standing.VIOLATED for finding in findings):
-        status, explanation = Status.UNFOUNDED, _blame(findings)
-    elif chain.goal is None:
-        status, explanation = Status.BOUNDED, None
+        status, reasons = Status.UNFOUNDED, _blame(findings)
     else:
-        status, explanation = Status.MET, None
-    return Verdict(chain, status, bound, measured, explanation, findings)
+        status = Status.BOUNDED if chain.goal is None else Status.MET
+    return Verdict(chain, status, bound, measured, reasons, findings)
 
 
-def _blame(findings: tuple[Finding, ...], *, is_exceeded: bool = False) -> str:
+def _blame(findings: tuple[Finding, ...], *, is_exceeded: bool = False) -> tuple[str, ...]:
     """What would let a measured value exceed its bound: what the recording shows to have failed,
     else what was never guaranteed. If one does exceed it (`is_exceeded`), what was never guaranteed
     counts like what failed where the recording shows for how long it did not hold.
@@ -260,8 +299,8 @@ def _blame(findings: tuple[Finding, ...], *, is_exceeded: bool = False) -> str:
         if texts:
             more = count(len(texts) - MOST_BLAMED, "other")
             rest = [f"and {more}"] if len(texts) > MOST_BLAMED else []
-            return "; ".join([*texts[:MOST_BLAMED], *rest])
+            return (*texts[:MOST_BLAMED], *rest)
     return (
-        "none of the checked ones, so the analysis or the recording is wrong; please report it "
-        "with the trace"
+        "none of the checked assumptions, so the analysis or the recording is wrong; please report "
+        "it with the trace",
     )

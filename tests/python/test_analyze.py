@@ -40,7 +40,15 @@ def test_a_bounds_document_says_where_it_comes_from() -> None:
 
 def test_tables_name_callbacks_chains_and_verdicts() -> None:
     shown = run_takt("analyze", MODEL).stdout
-    for words in ("Executor driving", "/detector (/image)", "4 ms", "stop", "80 ms", "met"):
+    for words in (
+        "Executor driving",
+        "/detector (/image)",
+        "4 ms",
+        "stop",
+        "80 ms",
+        "Guaranteed",
+        "yes",
+    ):
         assert words in shown
 
 

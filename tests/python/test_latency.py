@@ -10,7 +10,7 @@ import pytest
 from robot import FIXTURES, Json, changed, raw, run_takt
 from takt import inputs, remedies, runs, verdict
 from takt.errors import UserError
-from takt.formatting import duration
+from takt.formatting import NONE, duration
 
 DOCUMENTS = [FIXTURES / f"{name}.json" for name in ("model", "bounds", "measurement")]
 PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"
@@ -31,9 +31,9 @@ def test_measured_bound_and_goal_stand_in_one_table() -> None:
     done = run_takt("latency", *DOCUMENTS)
     assert (done.returncode, done.stderr) == (0, "")
     header, first, second = (line.split() for line in done.stdout.splitlines())
-    assert header == ["Chain", "Messages", "p50", "p99", "Max", "Bound", "Goal", "Verdict"]
-    assert (first[0], first[-1]) == ("stop", "met")
-    assert second[-1] == "bounded"
+    assert " ".join(header) == "Chain Count p50 p99 Max Goal Verdict Bound Guaranteed"
+    assert (first[0], first[-4], first[-1]) == ("stop", "met", "yes")
+    assert (second[-4], second[-1]) == (NONE, "yes")
 
 
 def test_the_document_says_the_same() -> None:
@@ -135,8 +135,13 @@ def test_an_unfounded_bound_promises_no_goal(tmp_path: Path) -> None:
     done = run_takt(*arguments, COLUMNS="400")
     assert (done.returncode, done.stderr) == (0, "")
     said = "callback /camera ran for 1 s, longer than the 500 µs of its execution-time curve"
-    assert f"unfounded bound: {said}" in done.stdout
-    assert "met" not in done.stdout
+    _, first, _, *reasons = done.stdout.splitlines()
+    assert (first.split()[-4], first.split()[-1]) == ("met", "refuted")
+    assert reasons[:3] == [
+        "",
+        "stop, see: no measured latency is above the bound, but the recording refutes this:",
+        f"  {said}",
+    ]
     document = json.loads(run_takt(*arguments, "--json").stdout)
     chain = document["chains"][0]
     assert (document["met"], chain["missed"], chain["verdict"]) == (True, False, "unfounded bound")

@@ -214,7 +214,7 @@ def test_that_a_timer_did_not_take_the_newest_message_is_what_a_bound_fails_for(
     report = tmp_path / "report.html"
     trace = str(RECORDINGS / "polls-oldest.tar.xz")
     run_takt("report", trace, str(assuming), "-o", str(report))
-    assert f"Violated assumption: {chain['explanation']}." in report.read_text()
+    assert chain["explanation"] in report.read_text()
 
 
 @pytest.mark.parametrize("name", ["polls-timer", "polls-single"])
@@ -284,7 +284,7 @@ def test_bounds_that_leave_out_what_waits_in_a_filter_promise_nothing() -> None:
     """Its set needs messages of /x that are 120 ms old, of which the bound knows nothing."""
     found = run_takt("analyze", str(RECORDINGS / "filters-late.tar.xz"))
     assert found.returncode == 1, found.stderr
-    assert "unfounded bound" in found.stdout
+    assert "refuted" in found.stdout
     assert "always waited for those of another input" in " ".join(found.stdout.split())
     chains = document("latency", "filters-late")["chains"]
     (seen,) = (chain for chain in chains if chain["count"] > 200)

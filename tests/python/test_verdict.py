@@ -44,7 +44,7 @@ def slow_camera() -> Json:
 
 def test_a_goal_above_the_bound_is_met() -> None:
     found = verdict()
-    assert (found.status, found.text, found.conditions) == (Status.MET, "met", ())
+    assert (found.status, found.summary, found.conditions) == (Status.MET, "met, guaranteed", ())
 
 
 def test_without_a_goal_a_chain_is_bounded() -> None:
@@ -87,14 +87,14 @@ def test_a_model_alone_is_judged_by_its_bounds() -> None:
 def test_nothing_to_blame_is_said_so() -> None:
     found = verdict(measured=slow(65))
     assert found.status is Status.VIOLATED
-    assert found.text.startswith("violated assumption: none of the checked ones")
+    assert (found.explanation or "").startswith("none of the checked assumptions")
 
 
 def test_an_execution_time_above_its_curve_is_blamed() -> None:
     long_run = changed(MEASUREMENT, "callbacks", 1, "execution_time", "max", value=4_500_000)
-    assert verdict(measured=slow(65, long_run)).text == (
-        "violated assumption: callback /detector (/image) ran for 4.50 ms, longer than the 4 ms of "
-        "its execution-time curve"
+    assert verdict(measured=slow(65, long_run)).explanation == (
+        "callback /detector (/image) ran for 4.50 ms, longer than the 4 ms of its execution-time "
+        "curve"
     )
 
 
@@ -192,21 +192,21 @@ def test_a_slow_message_is_blamed() -> None:
 
 def test_what_failed_is_blamed_before_what_was_not_guaranteed() -> None:
     lossy = changed(MEASUREMENT, "losses", "discarded", value=7)
-    assert "7 events of the recording were lost" in verdict(measured=slow(65, lossy)).text
+    assert "7 events of the recording were lost" in str(verdict(measured=slow(65, lossy)).reasons)
     delayed = changed(lossy, "edges", 0, "delay", "max", value=3_000_000)
-    assert "lost" not in verdict(measured=slow(65, delayed)).text
+    assert "lost" not in str(verdict(measured=slow(65, delayed)).reasons)
 
 
 @pytest.mark.parametrize("kind", losses.KINDS)
 def test_a_bound_is_conditional_whatever_the_recording_lost(kind: str) -> None:
     found = verdict(measured=changed(MEASUREMENT, "losses", kind, value=1))
-    assert found.text == "met (conditional)"
+    assert found.summary == "met, guaranteed (conditional)"
     assert found.conditions[0].text.startswith(f"1 {losses.KINDS[kind]} of the recording were lost")
 
 
 def test_a_missing_reservation_makes_the_bound_conditional() -> None:
     found = verdict(measured=changed(MEASUREMENT, "executors", 1, "policy", value="other"))
-    assert (found.text, found.good) == ("met (conditional)", True)
+    assert (found.summary, found.good) == ("met, guaranteed (conditional)", True)
     assert [condition.text for condition in found.conditions] == [
         "executor driving is assumed to get 5 ms every 10 ms, but ran without a reservation "
         "(policy other)"
@@ -284,9 +284,9 @@ def test_a_bound_whose_assumption_the_recording_refutes_promises_nothing() -> No
     found = verdict(measured=slow_camera())
     assert (found.status, found.good, found.missed) == (Status.UNFOUNDED, False, False)
     assert found.unpromised
-    assert found.text == (
-        "unfounded bound: callback /camera ran for 1.50 s, longer than the 500 µs of its "
-        "execution-time curve"
+    assert found.summary == "met, bound refuted"
+    assert found.explanation == (
+        "callback /camera ran for 1.50 s, longer than the 500 µs of its execution-time curve"
     )
     # Neither conditional, as nothing is left open, nor a mistake of the analysis.
     assert (found.conditional, found.conditions, found.inexplicable) == (False, (), False)
@@ -341,7 +341,7 @@ def test_what_a_timer_reads_concerns_only_chains_that_go_on_through_it() -> None
 def test_time_with_preemption_refutes_no_execution_time(kind: str) -> None:
     waited = changed(slow_camera(), "provenance", "execution_time", value=kind)
     found = verdict(measured=waited)
-    assert found.text == "met (conditional)"
+    assert found.summary == "met, guaranteed (conditional)"
     assert found.conditions[0].text == (
         "callback /camera took, from start to end, 1.50 s, longer than the 500 µs of its "
         "execution-time curve, and the recording does not say for how much of that it ran"

@@ -89,7 +89,7 @@ def analyze(
     whether a recording supports them.
 
     Exit status 1 if a chain's bound is above its goal, the analysis diverges, or the bound leaves
-    out what the recording shows ("unfounded bound").
+    out what the recording shows ("refuted").
     """
     given = inputs.model(models, goals)
     model = inputs.what_if(given, what_if)
@@ -125,7 +125,8 @@ def analyze(
             show(table, "")
         if verdicts:
             advice = remedies.find(model, valid, verdicts, analysis, cores)
-            show(tables.chains(advice.verdicts), "", tables.end_to_end(bounds))
+            chains = tables.chains(advice.verdicts), *tables.reasons(advice.verdicts)
+            show(*chains, "", tables.end_to_end(bounds))
             for line in (*tables.kinds(valid.chains), *tables.conditions(advice.verdicts)):
                 console.say(line)
         if what_if is not None:

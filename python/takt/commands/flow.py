@@ -196,7 +196,7 @@ def _page(
     evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS)
     # The page measures chains, which at a join follow the message that completes the set.
     judged = verdict.judge(evaluation.model, evaluation.bounds, evaluation.measurement)
-    idle = {each.chain.id: (each.explanation or "").split("; ")[-1] for each in judged if each.idle}
+    idle = {each.chain.id: each.reasons[-1] for each in judged if each.idle}
     shown = [chain for chain in chains if chain["id"] not in idle]
     model = _with_chains(text, source, shown)
     evaluation = replace(evaluation, text=model, model=documents.parse(Model, *model))

@@ -47,7 +47,7 @@ def latency(
     measured latency is above it or, where nothing was measured, the bound.
 
     A bound rests on assumptions, such as how long each callback runs. Where the recording refutes
-    one, the bound is called unfounded: it promises nothing, whatever was measured.
+    one, or a latency was above it, the bound is refuted: it promises nothing.
 
     A bag has messages alone. It tells rates, gaps, how old stamps were when their messages were
     recorded, and latencies between topics that carry the same stamps, by which goals from topic to
@@ -80,7 +80,8 @@ def latency(
     elif verdicts:
         told = [verdict.chain for verdict in verdicts if not verdict.idle]
         guessed = {chain.id: found for chain in told if (found := tables.guesses_of(model, chain))}
-        show(tables.chains(verdicts, dict.fromkeys(guessed, tables.GUESSED)))
+        table = tables.chains(verdicts, dict.fromkeys(guessed, tables.GUESSED))
+        show(table, *tables.reasons(verdicts))
         for line in (
             *tables.guesses(itertools.chain.from_iterable(guessed.values())),
             *tables.kinds(verdict.chain for verdict in verdicts),

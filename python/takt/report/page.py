@@ -14,16 +14,15 @@ from takt.verdict import Status, Verdict
 
 View = dict[str, Any]
 
-TONES = {
-    Status.MET: "good",
-    Status.BOUNDED: "none",
-    Status.NOT_GUARANTEED: "warn",
-    Status.MISSED: "bad",
-    Status.VIOLATED: "bad",
-    Status.UNFOUNDED: "warn",
-    Status.UNBOUNDED: "warn",
-    Status.UNSEEN: "warn",
-}
+
+def tone(verdict: Verdict) -> str:
+    """How the page marks a chain: `good`, `warn`, `bad` or `none`."""
+    if verdict.idle or verdict.status is Status.BOUNDED:
+        return "none"
+    if verdict.answer == Status.MISSED.value:
+        return "bad"
+    return "good" if verdict.status is Status.MET else "warn"
+
 
 DOUBTS = {
     Standing.VIOLATED: "The recording refutes what the bounds rest on",
@@ -97,7 +96,7 @@ def notices(
             yield {
                 "tone": "bad",
                 "title": f"Chain {verdict.chain.id}: {longest} was measured, the bound is {bound}",
-                "lines": [f"Violated assumption: {verdict.explanation}."],
+                "lines": ["The bound rests on this:", *verdict.reasons],
             }
     exceeded = list(_callbacks_above_bound(model, bounds, measurement))
     if exceeded:

@@ -13,7 +13,7 @@ from takt.formatting import count, duration
 from takt.inputs import Evaluation
 from takt.names import labels
 from takt.report import modelled, page
-from takt.verdict import Status, Verdict
+from takt.verdict import Guaranteed, Status, Verdict
 
 Json = dict[str, Any]
 
@@ -118,7 +118,7 @@ def _add_verdicts(index: Json, verdicts: list[Verdict]) -> None:
     for chain, judged in zip(index["chains"], verdicts, strict=True):
         chain["bound"] = judged.bound.bound if judged.bound else None
         chain["verdict"] = judged.summary
-        chain["tone"] = "none" if judged.idle else page.TONES[judged.status]
+        chain["tone"] = page.tone(judged)
         if chain["tone"] == "good" and _nearly(judged):
             chain["tone"] = "warn"
             chain["verdict"] = "nearly missed"
@@ -202,11 +202,11 @@ def _answer(index: Json, verdicts: list[Verdict], measured: bool) -> Iterator[Js
             continue
         longest_seen = duration(chain["max"])
         limit = f" of {duration(chain['goal'])}" if chain["goal"] is not None else ""
-        text = f"{chain['name']}: {chain['verdict']}, {longest_seen}{limit}. {chain['cause']}"
+        text = f"{chain['name']}: {longest_seen}{limit}: {chain['verdict']}. {chain['cause']}"
         remedy = "".join(f" {advice}" for advice in judged.advice)
-        if judged.explanation:
+        if judged.guaranteed is Guaranteed.REFUTED:
             # The others are among the warnings.
-            first, *more = judged.explanation.split("; ")
+            first, *more = judged.reasons
             others = f", and {count(len(more), 'other')}" if more else ""
             remedy = f" What failed: {first}{others}.{remedy}"
         yield {"tone": chain["tone"], "text": f"{text.strip()}{remedy}", "chain": i}
