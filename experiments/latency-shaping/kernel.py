@@ -24,7 +24,7 @@ from typing import Any
 import takt
 import takt.trace
 from takt import console, experiments
-from takt.documents import Shaping, to_json
+from takt.documents import Model, Shaping, to_json
 from takt.errors import UserError
 from takt.experiments import Row, Rows
 from takt.shaping import gates, plans
@@ -184,7 +184,9 @@ def compare(case: Case) -> Rows:
     watch = Watch()
     # A gate that lets everything out at once: timers run on the grid of tables here too.
     last = case.path[-1]
-    fifo = gates.insert(case.model, last, [(0, case.period)], case.period, PUBLISH)
+    fifo = gates.insert(
+        Model.read(case.model), last, [(0, case.period)], case.period, PUBLISH
+    ).json()
     # Until the gate has the output, the way to it included. What the machine delayed tells nothing
     # of the chain.
     before = [executions(case, fifo, watch)]
@@ -192,7 +194,7 @@ def compare(case: Case) -> Rows:
     request = plans.Request(
         bands=BANDS, slack=round(SLACK * max(profile)), publish_time=PUBLISH, grid=MS // 10
     )
-    plan = plans.make(case.model, {"chain": profile}, "trace", request)
+    plan = plans.make(Model.read(case.model), {"chain": profile}, "trace", request)
     after: list[list[Execution]] = []
     with console.progress(f"Running {case.name} in turns") as progress:
         for number in range(ROUNDS):
@@ -221,7 +223,7 @@ def compare(case: Case) -> Rows:
 def several_slots(case: Case, profile: list[int], request: plans.Request) -> Rows:
     """The latencies that a plan with several slots says, and those that were measured."""
     request = dataclasses.replace(request, bands=SLOTS)
-    plan = plans.make(case.model, {"chain": profile}, "trace", request)
+    plan = plans.make(Model.read(case.model), {"chain": profile}, "trace", request)
     gate = plan.chains[0].gate
     run = executions(case, case.model, Watch(), plan)
     leaves = [band.latency for band in gate.slots]

@@ -21,7 +21,15 @@ import numpy
 
 import takt_native
 from takt import loopback, runtime
-from takt.documents import ShapedChain, Shaping, ShapingBand
+from takt.documents import (
+    Activation,
+    Callback,
+    Chain,
+    Model,
+    ShapedChain,
+    Shaping,
+    ShapingBand,
+)
 from takt.errors import UserError
 from takt.experiments import Row, Rows
 from takt.shaping import plans
@@ -138,9 +146,13 @@ def execution_times(load: float) -> list[float]:
 
 def shaped(profile: list[int], bands: int, topic: str) -> tuple[ShapedChain, Shaping]:
     request = plans.Request(bands=bands, grid=MS // 10, slack=SLACK, publish_time=MS // 10)
-    source: Json = {"id": "c", "executor": "e", "kind": "timer"}
-    source["activation"] = {"kind": "periodic", "period": PERIOD}
-    model: Json = {"callbacks": [source], "chains": [{"id": topic, "callbacks": ["c"]}]}
+    timer = Activation(kind="periodic", period=PERIOD)
+    model = Model(
+        format="takt/model",
+        version=1,
+        callbacks=(Callback(id="c", executor="e", kind="timer", activation=timer),),
+        chains=(Chain(id=topic, callbacks=("c",)),),
+    )
     plan = plans.make(model, {topic: profile}, "trace", request, topic)
     (chain,) = plan.chains
     gate = chain.gate.replace(input="/command")

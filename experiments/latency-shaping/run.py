@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import takt_design
+from takt.documents import Model
 from takt.experiments import RATIO, Row, Rows, drawn
 from takt.shaping import gates, profile
 
@@ -47,7 +48,7 @@ def simulate(
 ) -> list[int]:
     """The chain's latencies over so many cycles."""
     options = {"shortest": shortest, **more}
-    return profile.simulated(model, "model", CYCLES, period, 1, options)["chain"]
+    return profile.simulated(Model.read(model), "model", CYCLES, period, 1, options)["chain"]
 
 
 def jitter(latencies: list[int]) -> float:
@@ -156,7 +157,7 @@ def _table_4_3() -> Rows:
 def gated(model: Json, last: str, slots: list[tuple[int, int]], period: int = PERIOD) -> Json:
     """With a gate that lets outputs out when a slot begins, not within it."""
     begins = [(start, start + 1) for start, _ in slots]
-    return gates.insert(model, last, begins, period, PUBLISH)
+    return gates.insert(Model.read(model), last, begins, period, PUBLISH).json()
 
 
 def _table_4_4() -> Rows:
@@ -304,10 +305,12 @@ def _table_4_5() -> Rows:
     ]
     for name, printed in (("callback", 500.0), ("chain", 100.0)):
         let = gates.let_per_callback if name == "callback" else gates.let_per_chain
-        seen = simulate(let(model, "chain", 1))
+        seen = simulate(let(Model.read(model), "chain", 1).json())
         what = f"synthetic, LET per {name}: longest"
         rows.append(Row(what, printed, longest(seen), "ms", "Table 4.5"))
-    seen = simulate(gates.let_per_chain(parking(), "chain", 1), shortest=SHORTEST)
+    seen = simulate(
+        gates.let_per_chain(Model.read(parking()), "chain", 1).json(), shortest=SHORTEST
+    )
     what = "parking, LET per chain: longest"
     rows.append(Row(what, 100.0, longest(seen), "ms", "Table 4.5"))
     return rows

@@ -21,7 +21,7 @@ import pytest
 from children import Child
 from recording import PROGRAMS, TAKT, until
 from takt import runtime
-from takt.documents import GatePhase, ServerSlot, to_json
+from takt.documents import GatePhase, Model, ServerSlot, to_json
 from takt.shaping import loops, plans
 from takt.shaping.dispatcher import INSIDE, Dispatcher
 
@@ -54,7 +54,7 @@ JITTERY = [sys.executable, str(PROGRAMS / "jittery.py")]
 def plan(path: Path, **request: Any) -> str:
     latencies = [5 * MS + i * 250_000 for i in range(101)]
     wanted = plans.Request(grid=MS, slack=8 * MS, publish_time=MS, **request)
-    made = plans.make(MODEL, {"control": latencies}, "trace", wanted, "/command")
+    made = plans.make(Model.read(MODEL), {"control": latencies}, "trace", wanted, "/command")
     path.write_text(to_json(made))
     return str(path)
 
@@ -344,7 +344,11 @@ def test_a_cycle_of_days_does_not_keep_threads_from_their_slots() -> None:
 @ROOT
 def test_a_table_is_longer_than_an_argument_may_be() -> None:
     made = plans.make(
-        MODEL, {"control": [30 * MS]}, "trace", plans.Request(grid=MS, publish_time=MS), "/command"
+        Model.read(MODEL),
+        {"control": [30 * MS]},
+        "trace",
+        plans.Request(grid=MS, publish_time=MS),
+        "/command",
     )
     (server,) = made.servers
     slots = tuple(ServerSlot(start=10 * MS * i, end=10 * MS * i + MS) for i in range(10_000))
@@ -429,7 +433,7 @@ def test_a_model_runs_with_the_gates_of_a_plan(tmp_path: Path) -> None:
     wanted = plans.Request(grid=MS, slack=20 * MS, publish_time=MS)
     latencies = {"image to motor": [4 * MS, 9 * MS]}
     path = tmp_path / "plan.json"
-    path.write_text(to_json(plans.make(model, latencies, "trace", wanted)))
+    path.write_text(to_json(plans.make(Model.read(model), latencies, "trace", wanted)))
     done = subprocess.run(
         [*TAKT, "run", str(document), "--plan", str(path), "--duration", "2", "--json"],
         capture_output=True,

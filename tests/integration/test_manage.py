@@ -694,7 +694,9 @@ def test_a_shaped_chain_runs_beside_a_guaranteed_one(
     shaped.write_text(json.dumps(CONTROL))
     plan = tmp_path / "plan.json"
     request = plans.Request(grid=MS, slack=8 * MS, publish_time=MS)
-    made = plans.make(CONTROL, {"control": [5 * MS, 9 * MS]}, "trace", request, "/command")
+    made = plans.make(
+        documents.Model.read(CONTROL), {"control": [5 * MS, 9 * MS]}, "trace", request, "/command"
+    )
     plan.write_text(documents.to_json(made))
     traced = {**environment, "LD_PRELOAD": str(runtime.tracetools())}
     # A shell swallows the remapping arguments of gates, which `takt run` does not take.

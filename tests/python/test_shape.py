@@ -15,8 +15,17 @@ import pytest
 import takt_design
 import takt_native
 from robot import run_takt
-from shaped import MS, PERIOD, by_priority, chain_model, jitter, latencies, with_interference
-from takt.documents import ServerSlot, Shaping, ShapingServer
+from shaped import (
+    MS,
+    PERIOD,
+    by_priority,
+    chain_model,
+    jitter,
+    latencies,
+    with_interference,
+)
+from takt import documents
+from takt.documents import Model, ServerSlot, Shaping, ShapingServer
 from takt.errors import UserError
 from takt.formatting import duration
 from takt.shaping import dispatcher, gate_process, gates, loops, picture, plans, profile, remapping
@@ -33,7 +42,7 @@ def plan_of(model: Json, request: plans.Request, cycles: int = 500) -> Shaping:
         {"execution": "random", "shortest": 1 / 3, "duration": cycles * PERIOD, "seed": 1}
     )
     seen = takt_design.simulated_latencies(json.dumps(model), "model", wanted)
-    return plans.make(model, {"chain": seen["chain"]}, "simulation", request)
+    return plans.make(Model.read(model), {"chain": seen["chain"]}, "simulation", request)
 
 
 def test_p19_jitter_is_half_the_range() -> None:
@@ -62,14 +71,14 @@ def test_p27_more_bands_never_change_the_longest_latency_and_never_raise_the_mea
 
 
 def test_p29_logical_execution_time_costs_whole_periods() -> None:
-    model = chain_model(FIVE)
+    model = Model.read(chain_model(FIVE))
     publish = MS // 10
     for variant, expected in (
         (gates.let_per_callback(model, "chain", publish), 500),
         (gates.let_per_chain(model, "chain", publish), 100),
     ):
         fixed = {"execution_times": gates.publish_times(variant)}
-        assert set(latencies(variant, fixed, cycles=50)) == {expected + 0.1}
+        assert set(latencies(variant.json(), fixed, cycles=50)) == {expected + 0.1}
 
 
 def test_p30_one_slot_costs_little_and_takes_the_jitter_away() -> None:
@@ -86,9 +95,10 @@ def test_p30_one_slot_costs_little_and_takes_the_jitter_away() -> None:
 def test_p31_interference_below_the_chain_changes_nothing() -> None:
     model = chain_model(FIVE)
     plan = plan_of(model, STEP)
-    gated = plans.gated_model(model, plan, trimmed=True)
+    shaped = plans.gated_model(Model.read(model), plan, trimmed=True)
+    gated = shaped.json()
     disturbed = with_interference(gated)
-    gate = {"execution_times": gates.publish_times(gated)}
+    gate = {"execution_times": gates.publish_times(shaped)}
     alone = latencies(gated, by_priority(gated, {"cb5/gate"}) | gate)
     loaded = latencies(disturbed, by_priority(disturbed, {"cb5/gate"}) | gate)
     assert max(loaded) - min(loaded) < 0.001
@@ -106,7 +116,7 @@ def test_p33_a_graph_over_two_cores_has_a_slot_on_each() -> None:
     for executor in model["executors"]:
         executor["cpu"] = int(executor["id"] != "side")
     request = plans.Request(grid=MS, slack=0, publish_time=MS)
-    plan = plans.make(model, {"chain": [450 * MS - 1, 230 * MS]}, "trace", request)
+    plan = plans.make(Model.read(model), {"chain": [450 * MS - 1, 230 * MS]}, "trace", request)
     (server,) = plan.servers
     assert (plan.cycle, server.cores) == (period, (0, 1))
     assert [(slot.start, slot.end) for slot in server.slots] == [(0, 450 * MS)]
@@ -126,7 +136,9 @@ def test_chains_of_different_cores_have_tables_of_their_own(
         model["callbacks"][number].update(kind="timer", topic=None, activation=timer)
         model["executors"][number]["cpu"] = core
     seen = {"chain cb1": [6 * MS], "chain cb2": [4 * MS]}
-    plan = plans.make(model, seen, "trace", plans.Request(grid=MS, slack=MS, publish_time=MS))
+    plan = plans.make(
+        Model.read(model), seen, "trace", plans.Request(grid=MS, slack=MS, publish_time=MS)
+    )
     assert plan.cycle == 100 * MS
     first, second = ([(one.start, one.end) for one in server.slots] for server in plan.servers)
     assert first == [(0, 7 * MS), (50 * MS, 57 * MS)]
@@ -149,15 +161,15 @@ def test_tables_that_hardly_ever_repeat_are_refused(logical: str | None) -> None
         seen = {f"{chain}: {chain.split()[1]}": times for chain, times in seen.items()}
     request = plans.Request(grid=MS, slack=MS, publish_time=MS, logical=logical)
     with pytest.raises(UserError, match="a plan for each chain"):
-        plans.make(model, seen, "trace", request)
+        plans.make(Model.read(model), seen, "trace", request)
 
 
 @pytest.mark.parametrize("bands", [1, 2, 4])
 def test_the_simulated_gate_does_what_the_plan_predicts(bands: int) -> None:
     model = chain_model(FIVE)
     plan = plan_of(model, plans.Request(bands=bands, grid=MS))
-    gated = plans.gated_model(model, plan, trimmed=True)
-    seen = latencies(gated, {"execution_times": gates.publish_times(gated)})
+    gated = plans.gated_model(Model.read(model), plan, trimmed=True)
+    seen = latencies(gated.json(), {"execution_times": gates.publish_times(gated)})
     after = plan.chains[0].after
     predicted = profile.statistics([round(one * MS) for one in seen])
     for name in ("min", "p50", "p99", "max"):
@@ -174,11 +186,11 @@ PLACEMENTS: list[Json] = [
 
 def behind_gates(model: Json, plan: Shaping, placement: Json) -> list[int]:
     """The latencies of the pipeline with budgets at these places."""
-    gated = plans.gated_model(model, plan, trimmed=True)
+    gated = plans.gated_model(Model.read(model), plan, trimmed=True)
     times = gates.publish_times(gated)
     wanted = {"execution": "random", "duration": 200 * 50 * MS, "execution_times": times}
     text = json.dumps(wanted | placement)
-    found = takt_design.simulated_latencies(json.dumps(gated), "model", text)
+    found = takt_design.simulated_latencies(documents.to_json(gated), "model", text)
     return found["image to motor"]
 
 
@@ -195,8 +207,10 @@ def test_a_plan_holds_wherever_reservations_place_their_budgets() -> None:
     for placement in PLACEMENTS:
         assert max(behind_gates(model, plan, placement)) == slot.latency, placement
     # What was seen with budgets as they are first asked for does not hold elsewhere.
-    seen = profile.simulated(model, "model", 200, 50 * MS, 0, {"reservation": "constant_bandwidth"})
-    short = plans.make(model, {chain: seen[chain]}, "simulation", plans.Request())
+    seen = profile.simulated(
+        Model.read(model), "model", 200, 50 * MS, 0, {"reservation": "constant_bandwidth"}
+    )
+    short = plans.make(Model.read(model), {chain: seen[chain]}, "simulation", plans.Request())
     assert "simulation" in (short.chains[0].presumes or "")
     (slot,) = short.chains[0].gate.slots
     late = [max(behind_gates(model, short, placement)) > slot.latency for placement in PLACEMENTS]
@@ -223,13 +237,15 @@ def test_a_plan_whose_period_has_no_room_for_the_bound_says_so() -> None:
     model = json.loads((MODELS / "pipeline.json").read_text(encoding="utf-8"))
     bounds = {"image to motor": 50 * MS}
     seen = {"image to motor": [20 * MS]}
-    (one,) = plans.make(model, seen, "simulation", plans.Request(), None, bounds).chains
+    (one,) = plans.make(Model.read(model), seen, "simulation", plans.Request(), None, bounds).chains
     assert one.bound is None
     assert one.presumes == "reservations place their budgets as in the simulation"
     assert one.gate.slots[0].start < 21 * MS
-    recorded = plans.make(model, seen, "trace", plans.Request()).chains[0]
+    recorded = plans.make(Model.read(model), seen, "trace", plans.Request()).chains[0]
     assert recorded.presumes == "reservations place their budgets as in the recording"
-    whole = plans.make(chain_model(FIVE), {"chain": [MS]}, "simulation", plans.Request()).chains[0]
+    whole = plans.make(
+        Model.read(chain_model(FIVE)), {"chain": [MS]}, "simulation", plans.Request()
+    ).chains[0]
     assert whole.presumes is None
 
 
@@ -237,45 +253,44 @@ def test_a_gate_leaves_the_rest_of_the_model_as_it_is() -> None:
     model = json.loads((MODELS / "fusion.json").read_text())
     chain = model["chains"][0]
     for callback in chain["callbacks"]:
-        gated = gates.insert(model, callback, [(0, MS)], PERIOD, MS // 10)
-        takt_native.parse_model(json.dumps(gated), "gated")
-        assert f"{callback}/gate" in gated["chains"][0]["callbacks"]
-        assert len(gated["edges"]) == len(model["edges"]) + 1
+        gated = gates.insert(Model.read(model), callback, [(0, MS)], PERIOD, MS // 10)
+        takt_native.parse_model(documents.to_json(gated), "gated")
+        assert f"{callback}/gate" in gated.chains[0].callbacks
+        assert len(gated.edges) == len(model["edges"]) + 1
 
 
 def test_a_model_need_not_list_edges() -> None:
     model = chain_model([1.0])
     del model["edges"]
-    gated = gates.insert(model, "cb1", [(0, 10)], MS, 1)
-    assert [(edge["from"], edge["to"]) for edge in gated["edges"]] == [("cb1", "cb1/gate")]
-    assert "edges" not in model
+    gated = gates.insert(Model.read(model), "cb1", [(0, 10)], MS, 1)
+    assert [(edge.source, edge.target) for edge in gated.edges] == [("cb1", "cb1/gate")]
 
 
 def test_a_gate_before_an_inferred_join_is_named_wherever_its_callback_was() -> None:
     model = json.loads((MODELS / "fusion.json").read_text())
     model["joins"][0] |= {"confidence": 90, "completed_by": ["frame"]}
-    gated = gates.insert(model, "frame", [(0, MS)], PERIOD, MS // 10)
-    takt_native.parse_model(json.dumps(gated), "gated")
-    (join,) = gated["joins"]
-    assert join["inputs"] == ["frame/gate", "filter"]
-    assert join["completed_by"] == ["frame/gate"]
+    gated = gates.insert(Model.read(model), "frame", [(0, MS)], PERIOD, MS // 10)
+    takt_native.parse_model(documents.to_json(gated), "gated")
+    (join,) = gated.joins
+    assert join.inputs == ("frame/gate", "filter")
+    assert join.completed_by == ("frame/gate",)
 
 
 def test_a_gate_is_where_the_callback_is_that_it_follows() -> None:
     model = chain_model(FIVE)
     model["executors"][4]["cpu"] = 3
     for callback, expected in (("cb5", 3), ("cb4", None)):
-        gated = gates.insert(model, callback, [(0, MS)], PERIOD, MS // 10)
-        assert gated["executors"][-1]["id"] == f"{callback}/gate"
-        assert gated["executors"][-1].get("cpu") == expected
+        gated = gates.insert(Model.read(model), callback, [(0, MS)], PERIOD, MS // 10)
+        assert gated.executors[-1].id == f"{callback}/gate"
+        assert gated.executors[-1].cpu == expected
 
 
 def test_what_begins_a_chain_is_punctual_unless_it_does_other_work() -> None:
     model = chain_model(FIVE)
     plan = plan_of(model, plans.Request())
-    assert plans.punctual_executors(model, plan) == {"e1", "cb5/gate"}
+    assert plans.punctual_executors(Model.read(model), plan) == {"e1", "cb5/gate"}
     model["callbacks"][1]["executor"] = "e1"
-    assert plans.punctual_executors(model, plan) == {"cb5/gate"}
+    assert plans.punctual_executors(Model.read(model), plan) == {"cb5/gate"}
 
 
 def test_several_chains_of_a_core_share_a_table() -> None:
@@ -285,7 +300,9 @@ def test_several_chains_of_a_core_share_a_table() -> None:
     model["callbacks"].append(second)
     model["chains"].append({"id": "radar", "callbacks": ["radar"]})
     seen = {"image to motor": [6 * MS, 12 * MS], "radar": [2 * MS, 4 * MS]}
-    plan = plans.make(model, seen, "trace", plans.Request(grid=MS, slack=MS, publish_time=MS))
+    plan = plans.make(
+        Model.read(model), seen, "trace", plans.Request(grid=MS, slack=MS, publish_time=MS)
+    )
     assert plan.cycle == 100 * MS
     pieces = sorted((slot.start, slot.end) for server in plan.servers for slot in server.slots)
     assert all(a[1] <= b[0] for a, b in pairwise(pieces))
@@ -507,7 +524,7 @@ def test_p29_logical_execution_time_is_a_plan_as_others_are(
 def test_logical_execution_time_needs_chains_that_end_within_their_period() -> None:
     request = plans.Request(logical="chain")
     with pytest.raises(UserError, match="has no room for it"):
-        plans.make(chain_model(FIVE), {"chain": [100 * MS]}, "trace", request)
+        plans.make(Model.read(chain_model(FIVE)), {"chain": [100 * MS]}, "trace", request)
 
 
 @pytest.mark.parametrize("choice", [("--bands", "2"), ("--objective", "cvar")])

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from takt import console, files, inputs, runner, sharing
+from takt import console, documents, files, inputs, runner, sharing
 from takt.arguments import Option
 from takt.formatting import duration as readable
 from takt.formatting import grouped
@@ -129,12 +129,13 @@ def _model_file(
         with inputs.model_file(models, goals) as (path, source):
             yield path, source, set()
         return
-    text, source = inputs.model(models, goals)
-    gated, plan = plans.enacted(text, plan_file, executor, simulated=False)
+    text = inputs.model(models, goals)
+    model = text.parsed()
+    gated, plan = plans.enacted(model, plan_file, executor, simulated=False)
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         file = Path(folder) / "model.json"
-        file.write_text(json_format.dumps(gated), encoding="utf-8")
-        yield str(file), source, plans.punctual_executors(json_format.loads(text), plan)
+        file.write_text(documents.to_json(gated), encoding="utf-8")
+        yield str(file), text.source, plans.punctual_executors(model, plan)
 
 
 def _priorities(plan: runner.Plan, priority: int | None, punctual: set[str]) -> dict[str, int]:

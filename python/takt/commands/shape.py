@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import json as json_format
 from enum import Enum
 from typing import Annotated, Any
 
 from takt import console, documents, files, inputs, pipeline, times
 from takt.arguments import Option
-from takt.documents import ShapedChain, Shaping
+from takt.documents import Chain, Model, ShapedChain, Shaping
 from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.shaping import gates, loops, picture, plans, profile, supplies
@@ -160,8 +159,7 @@ def shape(
     if picture_file == files.STANDARD_STREAM:
         raise UserError("--picture -: name a file for the picture")
     text = inputs.model(models, goals)
-    model = json_format.loads(text.text)
-    text.parsed()
+    model = text.parsed()
     request = plans.Request(
         bands=bands,
         freshness=_time(freshness),
@@ -205,21 +203,19 @@ def shape(
         _print(plan)
 
 
-def _callback_by_callback(
-    model: dict[str, Any], chains: list[str]
-) -> tuple[dict[str, Any], list[str]]:
+def _callback_by_callback(model: Model, chains: list[str]) -> tuple[Model, list[str]]:
     """The model with an additional chain for each callback of these chains, and the chains' ids."""
     steps: dict[str, str] = {}
     for chain in chains:
         steps |= plans.alone(gates.chain_of(model, chain))
-    alone = [{"id": step, "callbacks": [callback]} for step, callback in steps.items()]
-    return model | {"chains": [*model["chains"], *alone]}, list(steps)
+    alone = (Chain(id=step, callbacks=(callback,)) for step, callback in steps.items())
+    return model.replace(chains=(*model.chains, *alone)), list(steps)
 
 
 def _locked(
     request: plans.Request,
     traces: list[str],
-    model: dict[str, Any],
+    model: Model,
     chains: list[str],
     delay: int | None,
 ) -> plans.Request:
@@ -238,7 +234,7 @@ def _absolute(topic: str | None) -> str | None:
 
 
 def _latencies(
-    model: dict[str, Any],
+    model: Model,
     source: str,
     traces: list[str],
     chains: list[str],
@@ -249,7 +245,7 @@ def _latencies(
 ) -> dict[str, list[int]]:
     """`longest`: the longest of their periods, of which `cycles` are simulated."""
     if traces:
-        found = profile.measured(traces, json_format.dumps(model), source)
+        found = profile.measured(traces, documents.to_json(model), source)
     else:
         found = profile.simulated(model, source, cycles, longest, seed, options)
     return {chain: profile.of_chain(found, chain) for chain in chains}

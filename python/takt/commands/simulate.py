@@ -136,8 +136,8 @@ def simulate(
     given: dict[str, Any] = files.read_object(options) if options is not None else {}
     wanted = dict(given)
     if plan_file is not None:
-        gated, _ = plans.enacted(text, plan_file, executor, simulated=True)
-        model = inputs.ModelText(json_format.dumps(gated), source)
+        gated, _ = plans.enacted(model.parsed(), plan_file, executor, simulated=True)
+        model = inputs.ModelText(documents.to_json(gated), source)
         text = model.text
         # Gates take as long as planned, whatever else is random.
         times = gates.publish_times(gated) | wanted.get("execution_times", {})

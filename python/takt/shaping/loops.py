@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any
 
-from takt.documents import GatePhase, ObservedPhase
+from takt.documents import GatePhase, Model, ObservedPhase
 from takt.errors import UserError
 from takt.formatting import count, duration
 from takt.shaping import gates
@@ -38,7 +38,7 @@ def parse(text: str | None, delay: int | None) -> GatePhase:
     return GatePhase(external=text, delay=delay or 0)
 
 
-def observed(traces: Sequence[str], phase: GatePhase, model: Json, chain: str) -> ObservedPhase:
+def observed(traces: Sequence[str], phase: GatePhase, model: Model, chain: str) -> ObservedPhase:
     """How the loop of the phase's topic and the chain ran beside each other. UserError if their
     periods differ.
     """
@@ -53,7 +53,7 @@ def observed(traces: Sequence[str], phase: GatePhase, model: Json, chain: str) -
             f"--phase-of {topic}: the recording has {count(len(told), 'message')} of it; "
             f"{FEWEST} are needed to tell its phase"
         )
-    first = gates.chain_of(model, chain)["callbacks"][0]
+    first = gates.chain_of(model, chain).callbacks[0]
     runs = recording.runs.join(recording.callbacks.select("callback", "id"), on="callback")
     begins = sorted(runs.filter(runs["id"] == first)["start"].to_list())
     return observe(told, begins, gates.period_of(model, chain), str(topic))

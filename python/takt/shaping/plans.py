@@ -11,7 +11,9 @@ from typing import Any
 
 from takt import console, documents, files
 from takt.documents import (
+    Chain,
     GatePhase,
+    Model,
     OvershootOutcome,
     ServerSlot,
     ShapedChain,
@@ -92,7 +94,7 @@ class Request:
 
 
 def make(
-    model: Json,
+    model: Model,
     latencies: dict[str, list[int]],
     source: str,
     request: Request,
@@ -119,7 +121,7 @@ def make(
 
 
 def _logical(
-    model: Json,
+    model: Model,
     latencies: dict[str, list[int]],
     source: str,
     request: Request,
@@ -128,10 +130,10 @@ def _logical(
     """A gate behind every callback, by its latencies (alone()) as those of a chain."""
     shaped: list[ShapedChain] = []
     servers: list[ShapingServer] = []
-    cycle = _cycle([gates.period_of(model, chain["id"]) for chain in _led(model, latencies)])
+    cycle = _cycle([gates.period_of(model, chain.id) for chain in _led(model, latencies)])
     for chain in _led(model, latencies):
         steps = {step: one for step, one in alone(chain).items() if step in latencies}
-        period = gates.period_of(model, chain["id"])
+        period = gates.period_of(model, chain.id)
         gated = {one.gate.callback for one in shaped}
         for step, callback in steps.items():
             # Another chain leads through it, too.
@@ -148,18 +150,18 @@ def _logical(
     return _document(model, lengths, source, request, cycle, tuple(shaped), tuple(servers))
 
 
-def _led(model: Json, latencies: dict[str, list[int]]) -> list[Json]:
+def _led(model: Model, latencies: dict[str, list[int]]) -> list[Chain]:
     """The chains whose callbacks have latencies of their own."""
-    return [chain for chain in model["chains"] if not latencies.keys().isdisjoint(alone(chain))]
+    return [chain for chain in model.chains if not latencies.keys().isdisjoint(alone(chain))]
 
 
-def alone(chain: Json) -> dict[str, str]:
+def alone(chain: Chain) -> dict[str, str]:
     """The names of chains that consist of one callback of this chain, with that callback."""
-    return {f"{chain['id']}: {callback}": callback for callback in chain["callbacks"]}
+    return {f"{chain.id}: {callback}": callback for callback in chain.callbacks}
 
 
 def _document(
-    model: Json,
+    model: Model,
     alone: list[list[int]],
     source: str,
     request: Request,
@@ -170,7 +172,7 @@ def _document(
     return Shaping(
         format="takt/shaping",
         version=1,
-        name=model.get("name") or "",
+        name=model.name,
         provenance={},
         method=ShapingMethod.read(
             {
@@ -210,7 +212,7 @@ def parse(text: str, source: str) -> Shaping:
     return plan
 
 
-def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
+def gated_model(model: Model, plan: Shaping, *, trimmed: bool = False) -> Model:
     """The model with the gates of the plan. `trimmed`: a publication ends within its slot. A real
     executor that wakes up late might never begin it; for those, slots are longer than planned.
     """
@@ -232,15 +234,15 @@ def gated_model(model: Json, plan: Shaping, *, trimmed: bool = False) -> Json:
 
 
 def enacted(
-    model_text: str, plan_file: str, executor: str | None, *, simulated: bool
-) -> tuple[Json, Shaping]:
+    model: Model, plan_file: str, executor: str | None, *, simulated: bool
+) -> tuple[Model, Shaping]:
     """A model with the gates of a plan as table-driven executors, and the plan; what they do not do
     as planned is said. UserError if `executor` is to replace all executors.
     """
     if executor is not None:
         raise UserError("--plan's gates need their own executors; leave out --executor")
     plan = read(plan_file)
-    gated = gated_model(json.loads(model_text), plan, trimmed=simulated)
+    gated = gated_model(model, plan, trimmed=simulated)
     for warning in table_warnings(plan):
         console.say(f"takt: warning: {warning}")
     return gated, plan
@@ -263,25 +265,25 @@ def table_warnings(plan: Shaping) -> list[str]:
     return found
 
 
-def punctual_executors(model: Json, plan: Shaping) -> set[str]:
+def punctual_executors(model: Model, plan: Shaping) -> set[str]:
     """Executors of gated_model() on whose instants the latency of a shaped chain depends: those of
     gates, and those that run nothing but first callbacks of shaped chains.
     """
-    begin = {gates.chain_of(model, chain.id)["callbacks"][0] for chain in plan.chains}
-    others = {one["executor"] for one in model["callbacks"] if one["id"] not in begin}
-    firsts = {gates.callback_of(model, one)["executor"] for one in begin}
+    begin = {gates.chain_of(model, chain.id).callbacks[0] for chain in plan.chains}
+    others = {one.executor for one in model.callbacks if one.id not in begin}
+    firsts = {gates.callback_of(model, one).executor for one in begin}
     return firsts - others | {_publishes(model, chain) + gates.SUFFIX for chain in plan.chains}
 
 
-def _publishes(model: Json, chain: ShapedChain) -> str:
+def _publishes(model: Model, chain: ShapedChain) -> str:
     if chain.gate.callback is None:
-        return str(gates.chain_of(model, chain.id)["callbacks"][-1])
-    if chain.gate.callback not in (one["id"] for one in model["callbacks"]):
+        return gates.chain_of(model, chain.id).callbacks[-1]
+    if chain.gate.callback not in (one.id for one in model.callbacks):
         raise UserError(f'the model has no callback "{chain.gate.callback}" as the plan has')
     return chain.gate.callback
 
 
-def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: int) -> Shaping:
+def with_baselines(plan: Shaping, model: Model, source: str, cycles: int, seed: int) -> Shaping:
     """The plan with simulated latencies of the same chains under logical execution time."""
     found = []
     for chain in plan.chains:
@@ -303,7 +305,7 @@ def with_baselines(plan: Shaping, model: Json, source: str, cycles: int, seed: i
 
 
 def _shape(
-    model: Json,
+    model: Model,
     chain: str,
     period: int,
     latencies: list[int],
@@ -311,7 +313,7 @@ def _shape(
     request: Request,
     topic: str | None,
     bounds: dict[str, int],
-    path: list[str] | None = None,
+    path: Sequence[str] | None = None,
 ) -> ShapedChain:
     """`path`: its callbacks, if it is no chain of the model."""
     slack = request.slack_for(latencies, request.covered(bounds, chain, period))
@@ -322,13 +324,13 @@ def _shape(
     )
     last = placed["bands"][-1]["start"]
     bound = bounds[chain] if bounds.get(chain, last + 1) <= last else None
-    of_chain = path or gates.chain_of(model, chain)["callbacks"]
+    of_chain = path or gates.chain_of(model, chain).callbacks
     callbacks = [gates.callback_of(model, one) for one in of_chain]
     topic = topic or _only_topic(model, chain, of_chain[-1])
     gate = ShapedGate(
         topic=topic,
         input=topic + gates.INPUT if topic else None,
-        node=callbacks[-1].get("node") or None,
+        node=callbacks[-1].node or None,
         callback=path[-1] if path else None,
         phase=request.phase,
         publish_time=request.publish_time,
@@ -339,7 +341,7 @@ def _shape(
     return ShapedChain(
         id=chain,
         period=period,
-        executors=tuple(dict.fromkeys(one["executor"] for one in callbacks)),
+        executors=tuple(dict.fromkeys(one.executor for one in callbacks)),
         profile=profile.statistics(latencies),
         unseen=placed["unseen"],
         bound=bound,
@@ -392,7 +394,7 @@ def _overshoots(
 
 
 def _tables(
-    model: Json,
+    model: Model,
     chains: list[str],
     periods: list[int],
     lengths: list[list[int]],
@@ -404,7 +406,7 @@ def _tables(
     """
     import takt_design
 
-    paths = [gates.chain_of(model, chain)["callbacks"] for chain in chains]
+    paths = [gates.chain_of(model, chain).callbacks for chain in chains]
     cores = [gates.cores_of(model, path) for path in paths]
     within = list(lengths)
     cycle = _cycle(periods)
@@ -493,7 +495,7 @@ def _at_the_end(chain: str, period: int, latencies: list[int], request: Request)
     return {"bands": [band], "unseen": 1 - 0.05 ** (1 / len(latencies))}
 
 
-def _only_topic(model: Json, chain: str, callback: str) -> str | None:
+def _only_topic(model: Model, chain: str, callback: str) -> str | None:
     topics = gates.output_topics(model, callback)
     if len(topics) > 1:
         raise UserError(

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from takt import console
-from takt.documents import LatencyStatistics
+from takt import console, documents
+from takt.documents import LatencyStatistics, Model
 from takt.errors import UserError
 from takt.shaping import gates, supplies
 
@@ -27,7 +27,7 @@ def measured(traces: Sequence[str], model_text: str, source: str) -> dict[str, l
 
 
 def simulated(
-    model: Json, source: str, cycles: int, period: int, seed: int, options: Json | None = None
+    model: Model, source: str, cycles: int, period: int, seed: int, options: Json | None = None
 ) -> dict[str, list[int]]:
     """The latencies of each chain for so many periods, with random execution times and all sources
     in phase, as a table of slots has them. Reservations place their budgets at random.
@@ -41,7 +41,7 @@ def simulated(
     wanted["execution_times"] = gates.publish_times(model) | wanted.get("execution_times", {})
     with console.progress("Simulating the chains") as progress:
         return takt_design.simulated_latencies(
-            json.dumps(model), source, json.dumps(wanted), progress
+            documents.to_json(model), source, json.dumps(wanted), progress
         )
 
 

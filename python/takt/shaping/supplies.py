@@ -6,45 +6,40 @@ the last slot of a chain waits for the bound of its latency, which holds for all
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
-from takt import pipeline
-from takt.documents import ShapedChain
+from takt import documents, pipeline
+from takt.documents import Chain, Model, ShapedChain
 from takt.formatting import duration
 from takt.shaping import gates
 
-Json = dict[str, Any]
 
-
-def vary(model: Json) -> bool:
+def vary(model: Model) -> bool:
     """Whether the supply of some executor comes at other places in another run."""
-    supplies = (one.get("supply") or {} for one in model["executors"])
-    return any(supply.get("kind") in ("reservation", "fixed_priority") for supply in supplies)
+    return any(one.supply.kind in ("reservation", "fixed_priority") for one in model.executors)
 
 
-def bounds(model: Json, source: str, chains: Sequence[str]) -> dict[str, int]:
+def bounds(model: Model, source: str, chains: Sequence[str]) -> dict[str, int]:
     """The bounds of these chains' latencies from the beginning of a period, as far as there are
     any. Empty where supplies do not vary.
     """
     if not vary(model):
         return {}
     # Of latencies, whichever time the goals of the chains are about.
-    plain = [{key: one[key] for key in ("id", "callbacks")} for one in model["chains"]]
-    found = pipeline.analyze(json.dumps(model | {"chains": plain}), source)
+    plain = tuple(Chain(id=one.id, callbacks=one.callbacks) for one in model.chains)
+    found = pipeline.analyze(documents.to_json(model.replace(chains=plain)), source)
     waiting = set(found.queueing_joins)
     certain = {}
     for chain in found.chains:
-        callbacks = gates.chain_of(model, chain.id)["callbacks"]
+        callbacks = gates.chain_of(model, chain.id).callbacks
         if chain.id not in chains or chain.bound is None or waiting & set(callbacks):
             continue
-        jitter = gates.callback_of(model, callbacks[0])["activation"].get("jitter", 0)
-        certain[chain.id] = chain.bound + jitter
+        begun = gates.callback_of(model, callbacks[0]).activation
+        certain[chain.id] = chain.bound + (begun.jitter if begun else 0)
     return certain
 
 
-def presumed(model: Json, source: str, bound: int | None) -> str | None:
+def presumed(model: Model, source: str, bound: int | None) -> str | None:
     """What the plan presumes of supplies. `bound`: the one that the last slot waits for.
     `source` of the latencies: simulation or trace.
     """
