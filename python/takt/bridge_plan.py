@@ -8,14 +8,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from takt import pipeline
-from takt.documents import Edge, Link, Model
+from takt import documents, pipeline
+from takt.documents import Link, Model
 from takt.errors import UserError
 from takt.formatting import duration, printable
-
-Json = dict[str, Any]
 
 PORT = 7500
 OVERHEAD_SHARE = 0.05
@@ -54,7 +51,7 @@ def plan(text: str, source: str, hosts: str) -> str:
     priorities = _priorities(model, topics)
     links = [link for link in model.links if any(model.edges[n].link == link.id for n in crossing)]
     numbers = _numbers(links)
-    bounds = _bounds(text, source, topics, priorities, numbers)
+    bounds = _bounds(model, source, topics, priorities, numbers)
     lines = [
         f"# Of {_remark(source)} by takt plan --link; made for `takt bridge` on each of the hosts.",
         "key: bridge.key  # made by: takt bridge --make-key bridge.key",
@@ -222,25 +219,25 @@ def _numbers(links: Sequence[Link]) -> Link:
 
 
 def _bounds(
-    text: str, source: str, topics: Sequence[_Topic], priorities: Sequence[int], numbers: Link
+    model: Model, source: str, topics: Sequence[_Topic], priorities: Sequence[int], numbers: Link
 ) -> list[int | None]:
     """The longest time of a message of each topic under these priorities and chunks; None: no
     bound.
     """
-    planned = json.loads(text)
-    for link in planned["links"]:
-        link["chunk_bytes"] = numbers.chunk_bytes
+    edges = list(model.edges)
     for topic, priority in zip(topics, priorities, strict=True):
         for number in topic.edges:
-            planned["edges"][number]["priority"] = priority
-    found = pipeline.analyze(json.dumps(planned), source).links
+            edges[number] = edges[number].replace(priority=priority)
+    links = tuple(link.replace(chunk_bytes=numbers.chunk_bytes) for link in model.links)
+    planned = model.replace(links=links, edges=tuple(edges))
+    found = pipeline.analyze(documents.to_json(planned), source).links
     bounds: list[int | None] = []
     for topic in topics:
-        edges = [Edge.read(planned["edges"][n]) for n in topic.edges]
+        of_edges = [edges[n] for n in topic.edges]
         of_topic = [
             bound.bound
             for bound in found
-            if any(bound.source == e.source and e.target in bound.target for e in edges)
+            if any(bound.source == e.source and e.target in bound.target for e in of_edges)
         ]
         known = [bound for bound in of_topic if bound is not None]
         bounds.append(max(known) if known and len(known) == len(of_topic) else None)

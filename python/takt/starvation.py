@@ -8,14 +8,13 @@ no room for messages that arrive meanwhile.
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from takt import pipeline
-from takt.documents import Simulation
+from takt import documents, pipeline
+from takt.documents import Executor, Model, Simulation
 from takt.formatting import duration, significant
 
 Json = dict[str, Any]
@@ -85,18 +84,18 @@ class Relief:
         return max((after / max(before, 1) for before, after in self.chains.values()), default=1.0)
 
 
-def predict(model: str, source: str, plan: Json, options: Json) -> list[Starved]:
+def predict(model: Model, source: str, plan: Json, options: Json) -> list[Starved]:
     """The callbacks that `plan`, made from the model with these options, would starve, in the
     model's order. Raises takt_native.InputError if the model cannot be simulated.
     """
     return _starved(
-        json.loads(model),
+        model,
         _fates(_simulate(_with_default_executors(model, plan), source, {})),
         _fates(_simulate(model, source, options)),
     )
 
 
-def relieve(model: str, source: str, plan: Json, options: Json) -> list[Relief]:
+def relieve(model: Model, source: str, plan: Json, options: Json) -> list[Relief]:
     """The plan with raised priorities of the callbacks that starve. If that makes a chain much
     longer, also a plan that puts the nodes of callbacks raised to the top on executors of their
     own, if chains then grow less. The last plan is the best. Empty: no executor uses priorities, or
@@ -127,32 +126,26 @@ Floors = dict[str, int]
 class _Search:
     """Which callbacks have to be raised, and how far."""
 
-    def __init__(self, model: str, source: str, plan: Json, options: Json) -> None:
+    def __init__(self, model: Model, source: str, plan: Json, options: Json) -> None:
         self._model, self._source, self._plan = model, source, plan
         self._options = {name: value for name, value in options.items() if name != "executor"}
         self._default = _fates(_simulate(_with_default_executors(model, plan), source, {}))
         self._before = _simulate(model, source, options)
-        document: Json = json.loads(model)
-        self.node: dict[str, str | None] = {c["id"]: c.get("node") for c in document["callbacks"]}
+        self.node = {callback.id: callback.node for callback in model.callbacks}
         self._levels = _levels(plan)
         self.top = {name: levels[-1] for name, levels in self._levels.items()}
 
     def starved(self, floors: Floors, nodes: Sequence[str] = ()) -> list[str]:
         results = _simulate(self._candidate(floors, nodes), self._source, self._options)
-        return [
-            one.callback
-            for one in _starved(json.loads(self._model), self._default, _fates(results))
-        ]
+        return [one.callback for one in _starved(self._model, self._default, _fates(results))]
 
     def raised(self) -> Floors | None:
         """Raises starving callbacks above all others, again and again until none starves; None:
         that does not help.
         """
         floors: Floors = {}
-        starved = [
-            one.callback
-            for one in _starved(json.loads(self._model), self._default, _fates(self._before))
-        ]
+        before = _starved(self._model, self._default, _fates(self._before))
+        starved = [one.callback for one in before]
         while starved:
             new = [name for name in starved if name not in floors and name in self.top]
             if not new:
@@ -176,32 +169,34 @@ class _Search:
         return floors
 
     def nodes_of(self, callbacks: Collection[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(node for n in callbacks if (node := self.node[n]) is not None))
+        return tuple(dict.fromkeys(node for n in callbacks if (node := self.node[n])))
 
     def relief(self, floors: Floors, nodes: Sequence[str]) -> Relief:
         candidate = self._candidate(floors, nodes)
         before = _latencies(self._before)
         after = _latencies(_simulate(candidate, self._source, self._options))
         return Relief(
-            pipeline.plan(candidate, self._source, self._options),
+            pipeline.plan(documents.to_json(candidate), self._source, self._options),
             tuple(floors),
             tuple(nodes),
             {chain: (before[chain], after[chain]) for chain in before if chain in after},
         )
 
-    def _candidate(self, floors: Floors, nodes: Sequence[str]) -> str:
+    def _candidate(self, floors: Floors, nodes: Sequence[str]) -> Model:
         return _apart(_with_priorities(self._model, self._plan, floors), nodes)
 
 
-def _with_default_executors(model: str, plan: Json) -> str:
+def _with_default_executors(model: Model, plan: Json) -> Model:
     """The model as ROS 2 would run it without a plan."""
-    document: Json = json.loads(model)
     planned = {executor["id"] for executor in plan["executors"]}
-    for executor in document["executors"]:
-        if executor["id"] in planned:
-            many = executor.get("threads", 1) > 1
-            executor["kind"] = "multi_threaded" if many else "single_threaded"
-    return json.dumps(document)
+    return model.replace(
+        executors=tuple(
+            one.replace(kind="multi_threaded" if one.threads > 1 else "single_threaded")
+            if one.id in planned
+            else one
+            for one in model.executors
+        )
+    )
 
 
 def _priorities(executor: Json) -> dict[str, int]:
@@ -222,11 +217,10 @@ def _levels(plan: Json) -> dict[str, list[int]]:
     return levels
 
 
-def _with_priorities(model: str, plan: Json, floors: Floors) -> str:
+def _with_priorities(model: Model, plan: Json, floors: Floors) -> Model:
     """The model with the plan's kinds and priorities written out. Each callback with a floor runs
     before callbacks of the floor's priority and after those of a higher one.
     """
-    document: Json = json.loads(model)
     planned = {executor["id"]: executor for executor in plan["executors"]}
     priorities: dict[str, int] = {}
     for executor in plan["executors"]:
@@ -238,40 +232,50 @@ def _with_priorities(model: str, plan: Json, floors: Floors) -> str:
             base = floors.get(name, priority)
             room = sum(floor < base for floor in inserted)
             priorities[name] = base + room + (name in floors)
-    for executor in document["executors"]:
-        if executor["id"] in planned:
-            same = planned[executor["id"]]
-            executor["threads"] = same["threads"]
-            executor["kind"] = "fixed_priority" if same["rule"] == "priority" else same["kind"]
-    for callback in document["callbacks"]:
-        if callback["id"] in priorities:
-            callback["priority"] = priorities[callback["id"]]
-    return json.dumps(document)
+
+    def as_planned(executor: Executor) -> Executor:
+        same = planned.get(executor.id)
+        if same is None:
+            return executor
+        kind = "fixed_priority" if same["rule"] == "priority" else same["kind"]
+        return executor.replace(threads=same["threads"], kind=kind)
+
+    return model.replace(
+        executors=tuple(map(as_planned, model.executors)),
+        callbacks=tuple(
+            one.replace(priority=priorities[one.id]) if one.id in priorities else one
+            for one in model.callbacks
+        ),
+    )
 
 
-def _apart(model: str, nodes: Sequence[str]) -> str:
+def _apart(model: Model, nodes: Sequence[str]) -> Model:
     """The model with each of these nodes on an executor like the one that it leaves."""
-    document: Json = json.loads(model)
-    executors = {executor["id"]: executor for executor in document["executors"]}
-    for callback in document["callbacks"]:
-        if callback.get("node") not in nodes:
-            continue
-        left = callback["executor"]
-        callback["executor"] = f"{left}{callback['node']}"
-        executors.setdefault(callback["executor"], executors[left] | {"id": callback["executor"]})
-    used = {callback["executor"] for callback in document["callbacks"]}
-    document["executors"] = [e for name, e in executors.items() if name in used]
-    return json.dumps(document)
+    executors = {executor.id: executor for executor in model.executors}
+    callbacks = []
+    for callback in model.callbacks:
+        if callback.node in nodes:
+            left = executors[callback.executor]
+            own = left.replace(id=f"{left.id}{callback.node}")
+            executors.setdefault(own.id, own)
+            callback = callback.replace(executor=own.id)
+        callbacks.append(callback)
+    used = {callback.executor for callback in callbacks}
+    return model.replace(
+        executors=tuple(one for name, one in executors.items() if name in used),
+        callbacks=tuple(callbacks),
+    )
 
 
-def _simulate(model: str, source: str, options: Json) -> list[Simulation]:
+def _simulate(model: Model, source: str, options: Json) -> list[Simulation]:
     wanted = options | {"duration": SIMULATED, "execution": "worst_case"}
-    return [pipeline.simulate(model, source, wanted | start) for start in _starts(model)]
+    text = documents.to_json(model)
+    return [pipeline.simulate(text, source, wanted | start) for start in _starts(model)]
 
 
-def _starts(model: str) -> list[Json]:
+def _starts(model: Model) -> list[Json]:
     """Options of the simulator: from which phases the simulations begin."""
-    activated = [c["id"] for c in json.loads(model)["callbacks"] if c.get("activation")]
+    activated = [callback.id for callback in model.callbacks if callback.activation]
     starts: list[Json] = [{"releases": "random", "seed": n} for n in range(STARTS)]
     for n in range(STARTS):
         generator = random.Random(n)
@@ -292,31 +296,30 @@ def _fates(simulations: list[Simulation]) -> dict[str, Fate]:
     return worst
 
 
-def _starved(model: Json, default: dict[str, Fate], planned: dict[str, Fate]) -> list[Starved]:
+def _starved(model: Model, default: dict[str, Fate], planned: dict[str, Fate]) -> list[Starved]:
     sampling = _sampling_timers(model)
     starved = []
-    for callback in model["callbacks"]:
-        name = callback["id"]
+    for callback in model.callbacks:
+        name = callback.id
         one = Starved(name, planned[name], default[name])
-        is_late = False
-        if name in sampling:
-            later = one.planned.longest - one.default.longest
-            is_late = later > LATER * callback["activation"]["period"]
+        later = one.planned.longest - one.default.longest
+        is_late = name in sampling and later > LATER * sampling[name]
         if is_late or one.planned.lost - one.default.lost > LOST:
             starved.append(one)
     return starved
 
 
-def _sampling_timers(model: Json) -> set[str]:
-    """Timers with an incoming edge, or whose node also has subscriptions."""
-    receiving = {edge["to"] for edge in model.get("edges") or ()}
-    nodes = {c.get("node") for c in model["callbacks"] if c["kind"] == "subscription"} - {None}
+def _sampling_timers(model: Model) -> dict[str, int]:
+    """Periods of timers with an incoming edge, or whose node also has subscriptions."""
+    receiving = {edge.target for edge in model.edges}
+    nodes = {one.node for one in model.callbacks if one.kind == "subscription"} - {""}
     return {
-        callback["id"]
-        for callback in model["callbacks"]
-        if callback["kind"] == "timer"
-        and "period" in callback["activation"]
-        and (callback["id"] in receiving or callback.get("node") in nodes)
+        one.id: one.activation.period
+        for one in model.callbacks
+        if one.kind == "timer"
+        and one.activation
+        and one.activation.period is not None
+        and (one.id in receiving or one.node in nodes)
     }
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from robot import run_takt
 from takt import experiments, pipeline, starvation
+from takt.documents import Model
 
 Json = dict[str, Any]
 
@@ -62,7 +63,7 @@ def model(depth: int = 1, detector: float = 8) -> Json:
 def starved(document: Json, options: Json | None = None) -> list[starvation.Starved]:
     text = json.dumps(document)
     plan = pipeline.plan(text, "model", options or {})
-    return starvation.predict(text, "model", plan, options or {})
+    return starvation.predict(Model.read(document), "model", plan, options or {})
 
 
 def test_it_predicts_the_messages_that_a_queue_of_one_loses() -> None:
@@ -100,7 +101,7 @@ def test_a_timer_that_samples_is_late() -> None:
 def relieved(document: Json, options: Json | None = None) -> list[starvation.Relief]:
     text = json.dumps(document)
     plan = pipeline.plan(text, "model", options or {})
-    return starvation.relieve(text, "model", plan, options or {})
+    return starvation.relieve(Model.read(document), "model", plan, options or {})
 
 
 def priorities(plan: Json, executor: str = "main") -> dict[str, int]:
@@ -125,12 +126,11 @@ def test_nothing_is_raised_further_than_it_must_be() -> None:
     document["callbacks"][0] |= {"execution_time": {"curve": [MS]}}
     document["callbacks"].insert(0, callback("map", "main", 12, period=50 * MS, priority=1))
     document["callbacks"].insert(0, callback("grid", "main", 8, period=50 * MS, priority=1))
-    text = json.dumps(document)
-    plan = pipeline.plan(text, "model", {})
-    search = starvation._Search(text, "model", plan, {})
+    plan = pipeline.plan(json.dumps(document), "model", {})
+    search = starvation._Search(Model.read(document), "model", plan, {})
     assert search.lowered({"filter": 2}) == {"filter": 1}
-    candidate = json.loads(starvation._with_priorities(text, plan, {"filter": 1}))
-    given = {c["id"]: c["priority"] for c in candidate["callbacks"] if "priority" in c}
+    candidate = starvation._with_priorities(search._model, plan, {"filter": 1})
+    given = {callback.id: callback.priority for callback in candidate.callbacks}
     assert given["map"] == given["grid"] == 1
     assert given["filter"] == 2
     assert given["camera"] == given["detector"] == 3

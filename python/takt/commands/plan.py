@@ -6,9 +6,10 @@ import json as json_format
 from typing import Annotated, Any
 
 import takt_native
-from takt import bridge_plan, console, files, inputs, pipeline, starvation, thread_plan
+from takt import bridge_plan, console, documents, files, inputs, pipeline, starvation, thread_plan
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
+from takt.documents import Model
 from takt.errors import UserError
 from takt.formatting import count, duration, printable
 from takt.starvation import Relief
@@ -199,10 +200,11 @@ def _reliefs(
     known.
     """
     try:
-        starved = starvation.predict(text, source, document, wanted)
+        model = documents.parse(Model, text, source)
+        starved = starvation.predict(model, source, document, wanted)
         for one in starved:
             console.say(f"takt: warning: {one}")
-        reliefs = starvation.relieve(text, source, document, wanted) if starved else []
+        reliefs = starvation.relieve(model, source, document, wanted) if starved else []
     except takt_native.InputError as error:
         console.say(f"takt: warning: what the plan would starve is not known: {error}")
         return []
