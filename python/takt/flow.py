@@ -39,9 +39,9 @@ def table(flows: list[Json]) -> Table:
     by_way = alone and len(flows) > 1
     for column in ("Chain",) if chains else ("By way of",) if by_way else ("From", "To"):
         shown.add_column(column)
-    for column in ("Messages", "Min", "p50", "p99", "Max", "Worst"):
+    for column in ("Count", "Min", "p50", "p99", "Max", "Worst"):
         shown.add_column(column, right=True)
-    shown.add_column("Of the mean")
+    shown.add_column("Of the mean", words=True)
     rows = flows if alone or chains else [paths[0] for paths in of_pair.values()]
     for flow in rows[:MOST_SHOWN]:
         others = len(of_pair[flow["from"], flow["to"]]) - 1

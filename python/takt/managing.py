@@ -156,7 +156,7 @@ def _chains(chains: list[Json]) -> Table:
     table.add_column("Chain")
     for column in ("p50", "p99", "Worst", "Bound", "Goal", "Missed"):
         table.add_column(column, right=True)
-    table.add_column("State")
+    table.add_column("State", words=True)
     for chain in chains:
         measured = chain["measured"] or {}
         reason = f": {tables.cell(chain['reason'])}" if chain["reason"] else ""

@@ -201,7 +201,7 @@ def end_to_end(bounds: Bounds) -> Table:
     table.add_column("Chain")
     table.add_column("Reaction time", right=True)
     table.add_column("Data age", right=True)
-    table.add_column("")
+    table.add_column("", words=True)
     for chain in bounds.chains:
         reasons = (chain.reaction_time_reason, chain.data_age_reason)
         words = "; ".join(dict.fromkeys(reason for reason in reasons if reason))

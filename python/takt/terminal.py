@@ -7,6 +7,7 @@ printable replaces it. Where colours are not wanted, show() removes ours.
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import sys
@@ -39,9 +40,9 @@ def styled(text: str, style: str) -> str:
 class Table:
     """Columns with a header each, set apart by spaces.
 
-    Where a table is too wide, columns of text are wrapped, between words while that is enough.
-    Numbers are never wrapped, and nothing is cut: a terminal that is narrower than they are
-    wraps the lines itself.
+    Where a table is too wide, words stand below their row instead of in a column, if there is such
+    a column, and columns of text are wrapped, between words while that is enough. Numbers are never
+    wrapped, and nothing is cut: a terminal that is narrower than they are wraps the lines itself.
     """
 
     def __init__(self, *headers: str, title: str = "") -> None:
@@ -52,10 +53,17 @@ class Table:
             self.add_column(header)
 
     def add_column(
-        self, header: str = "", *, right: bool = False, wrap: bool | None = None
+        self,
+        header: str = "",
+        *,
+        right: bool = False,
+        wrap: bool | None = None,
+        words: bool = False,
     ) -> None:
-        """`right`: aligned to the right, as numbers are, and then not wrapped unless `wrap`."""
-        self._columns.append(_Column(header, right, not right if wrap is None else wrap))
+        """`right`: aligned to the right, as numbers are, and then not wrapped unless `wrap`.
+        `words`: the last column, which stands below where there is no room.
+        """
+        self._columns.append(_Column(header, right, not right if wrap is None else wrap, words))
 
     def add_row(self, *cells: str, style: str = "") -> None:
         for _ in range(len(self._columns), len(cells)):
@@ -72,8 +80,12 @@ class Table:
             yield from map(_italic, wrapped(self._title, width))
         headers = [styled(column.header, "bold") for column in self._columns]
         rows = [headers, *self._rows] if any(headers) else self._rows
+        below: list[str] = []
+        if self._columns[-1].words and not self._has_room(rows, width):
+            below = [row[-1] for row in rows]
+            rows = [row[:-1] for row in rows]
         widths = self._widths(rows, width)
-        for row in rows:
+        for number, row in enumerate(rows):
             cells = [wrapped(cell, size) for cell, size in zip(row, widths, strict=False)]
             for i in range(max(map(len, cells), default=0)):
                 parts = (
@@ -81,16 +93,27 @@ class Table:
                     for cell, size, column in zip(cells, widths, self._columns, strict=False)
                 )
                 yield _GAP.join(parts).rstrip()
+            if below and below[number]:
+                yield from (_GAP + line for line in wrapped(below[number], width - len(_GAP)))
+
+    def _has_room(self, rows: list[list[str]], most: int) -> bool:
+        """Whether the last column has room for a few words in a line beside the others."""
+        *others, words = (
+            max(map(width_of, column)) for column in itertools.zip_longest(*rows, fillvalue="")
+        )
+        return sum(others) + len(_GAP) * len(others) + min(words, _A_FEW_WORDS) <= most
 
     def _widths(self, rows: list[list[str]], most: int) -> list[int]:
-        widths = [0] * len(self._columns)
-        words = [max(width_of(column.header), _NARROWEST) for column in self._columns]
+        widths = [0] * len(rows[0])
+        words = [
+            max(width_of(column.header), _NARROWEST) for column in self._columns[: len(widths)]
+        ]
         for row in rows:
             for i, cell in enumerate(row):
                 widths[i] = max(widths[i], *map(width_of, cell.split("\n")))
                 words[i] = max(words[i], *map(width_of, _BREAKS.split(cell)))
         room = most - len(_GAP) * (len(widths) - 1)
-        flexible = [i for i, column in enumerate(self._columns) if column.wrap]
+        flexible = [i for i in range(len(widths)) if self._columns[i].wrap]
         for i in flexible:
             widths[i] = min(widths[i], max(room, _NARROWEST))
         for least in (words, [_NARROWEST] * len(words)):
@@ -104,13 +127,16 @@ class Table:
 
 _NARROWEST = 8
 """Columns of text are not made narrower."""
+_A_FEW_WORDS = 30
+"""Words stand below their row rather than in a narrower column."""
 
 
 class _Column:
-    def __init__(self, header: str, right: bool, wrap: bool) -> None:
+    def __init__(self, header: str, right: bool, wrap: bool, words: bool) -> None:
         self.header = header
         self.right = right
         self.wrap = wrap
+        self.words = words
 
 
 Part = str | Table

@@ -54,6 +54,28 @@ def test_text_is_wrapped_between_words_and_numbers_never() -> None:
     ]
 
 
+def test_words_stand_below_their_row_where_they_have_no_room() -> None:
+    made = Table("name")
+    made.add_column("Bytes", right=True)
+    made.add_column("What it is", words=True)
+    made.add_row("name", "123456789", "sentences are broken between words")
+    made.add_row("other", "1", "")
+    assert [plain(line) for line in made.lines(48)] == [
+        "name       Bytes  What it is",
+        "name   123456789  sentences are broken between",
+        "                  words",
+        "other          1",
+    ]
+    assert [plain(line) for line in made.lines(30)] == [
+        "name       Bytes",
+        "  What it is",
+        "name   123456789",
+        "  sentences are broken between",
+        "  words",
+        "other          1",
+    ]
+
+
 def test_names_of_topics_are_broken_between_their_parts() -> None:
     made = table(("/camera/image/compressed", "1", "a sentence about it"))
     lines = [plain(line) for line in made.lines(36)]

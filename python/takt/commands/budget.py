@@ -164,7 +164,8 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
     names, executor_names = labels(model.callbacks), executor_labels(model)
     chains = Table()
     for column in ("Chain", "Bound", "Goal", "State"):
-        chains.add_column(column, right=column in ("Bound", "Goal"))
+        right, words = column in ("Bound", "Goal"), column == "State"
+        chains.add_column(column, right=right, words=words)
     for chain in document["chains"]:
         colour = "green" if chain["met"] else "red"
         chains.add_row(
