@@ -33,6 +33,10 @@ void Identities::note_step(ThreadIndex thread, std::string step) {
   grow_to(steps_, thread) = std::move(step);
 }
 
+bool Identities::is_in_step(ThreadIndex thread) const {
+  return thread.value() < steps_.size() && !steps_[thread.value()].empty();
+}
+
 void Identities::add(ObservedCallbackIndex callback, ThreadIndex thread, Handle handle,
                      Instant time) {
   Life& life = grow_to(entries_, callback).life;

@@ -1,6 +1,7 @@
 #include "takt/execution/interpreter.hpp"
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 
 #include "takt/base/grow.hpp"
@@ -60,17 +61,31 @@ void Interpreter::consume(const events::Batch& batch) {
 }
 
 void Interpreter::watch_start_up(Instant now) {
-  const auto& last = database_.objects_.initialised;
-  if (last && now - *last >= settling_time) {
-    database_.steady_since_ = *last + settling_time;
+  if (last_made_ && now - *last_made_ >= settling_time) {
+    database_.steady_since_ = *last_made_ + settling_time;
     database_.executor_activity_.clear();
     tell(&Observer::on_steady_state, *database_.steady_since_);
   }
 }
 
+bool Interpreter::makes_again(const Occurrence& at, bool is_node) {
+  const CallbackInstance* const maker = callbacks_.current(at.thread);
+  if (maker == nullptr) return false;
+  Maker& known = grow_to(makers_, maker->callback);
+  known.makes_nodes = known.makes_nodes || is_node;
+  if (known.first == InstanceId::none) known.first = maker->id;
+  return known.first != maker->id && !known.makes_nodes &&
+         !object_tracker_.identities().is_in_step(at.thread);
+}
+
+void Interpreter::note_made(const Occurrence& at, bool is_node) {
+  database_.objects_.initialised = at.time;
+  if (!makes_again(at, is_node)) last_made_ = at.time;
+}
+
 template <tracepoints::Initialisation Fields>
 void Interpreter::on(const Occurrence& at, const Fields& object) {
-  database_.objects_.initialised = at.time;
+  note_made(at, std::same_as<Fields, tracepoints::RclNodeInit>);
   object_tracker_.note_maker(callbacks_.current(at.thread));
   object_tracker_.on(at, object);
 }
@@ -781,7 +796,7 @@ void Interpreter::note_further_response(ThreadIndex thread) {
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppConstructRingBuffer& buffer) {
-  database_.objects_.initialised = at.time;
+  note_made(at, false);
   takes_.clear(at.process, buffer.buffer);  // its address may be that of a buffer that is gone
 }
 

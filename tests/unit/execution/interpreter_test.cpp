@@ -396,6 +396,35 @@ TEST_F(InterpreterTest, StartUpEndsWhenNoObjectIsMadeForASecond) {
   EXPECT_EQ(seen.steady_since, Instant(std::chrono::microseconds(1'900'000)));
 }
 
+class Making : public InterpreterTest, public testing::WithParamInterface<std::string> {};
+
+/// A callback makes an object every 400 ms. What is made first belongs to start-up; nothing more
+/// does, but for nodes and what a component container makes with them.
+TEST_P(Making, AgainAndAgainKeepsNoStartUpFromEnding) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(400));
+  for (std::int64_t i = 1; i <= 8; ++i) {
+    scenario.now = 400'000 * i;
+    scenario.start(program, timer);
+    if (GetParam() == "timer") scenario.timer(program, node, std::chrono::milliseconds(50));
+    if (GetParam() == "publisher") scenario.publisher(program, node, "/t" + std::to_string(i));
+    if (GetParam() == "node") {
+      const auto made = scenario.node(program, "component" + std::to_string(i));
+      scenario.timer(program, made, std::chrono::milliseconds(60));
+    }
+    scenario.end(program, timer);
+  }
+  scenario.now = 4'500'000;
+  scenario.run(program, timer, 10);
+  run();
+  const auto end = std::chrono::microseconds(GetParam() == "node" ? 4'200'000 : 1'400'000);
+  EXPECT_EQ(seen.steady_since, Instant(end));
+}
+
+INSTANTIATE_TEST_SUITE_P(Objects, Making, testing::Values("timer", "publisher", "node"),
+                         [](const auto& test) { return test.param; });
+
 TEST_F(InterpreterTest, LifecycleTransitionsAreFollowed) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");

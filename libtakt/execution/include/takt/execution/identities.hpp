@@ -33,6 +33,7 @@ class Identities {
   void note_maker(const CallbackInstance* instance) { maker_ = instance; }
   /// The thread is in this step of a node's life cycle; empty: in none.
   void note_step(ThreadIndex thread, std::string step);
+  [[nodiscard]] bool is_in_step(ThreadIndex thread) const;
 
   /// A callback was made, for an object at this address.
   void add(ObservedCallbackIndex callback, ThreadIndex thread, Handle handle, Instant time);

@@ -99,6 +99,12 @@ class Interpreter {
   void on(const Occurrence& at, const tracepoints::RclcppRingBufferClear& clear);
 
   void watch_start_up(Instant now);
+  /// Whether the callback that makes an object does so again and again, as one with a timer that
+  /// fires once for each message: that is no start-up, which it would keep from ending. A callback
+  /// that makes nodes, as a component container's, or that leads a node through its life cycle,
+  /// belongs to start-up however often it runs.
+  [[nodiscard]] bool makes_again(const Occurrence& at, bool is_node);
+  void note_made(const Occurrence& at, bool is_node);
   void publish(const Occurrence& at, std::optional<Publication> publication);
   void take(const Received* received);
   /// A request or response that is sent.
@@ -198,6 +204,14 @@ class Interpreter {
   std::vector<char> names_callbacks_;
   /// By thread: the timer, subscription or service that rclcpp's executor runs now; 0: not said.
   std::vector<std::uint64_t> executing_;
+  /// When the newest object was made that belongs to start-up.
+  std::optional<Instant> last_made_;
+  /// A callback that makes objects: the first instance that did.
+  struct Maker {
+    InstanceId first = InstanceId::none;
+    bool makes_nodes = false;
+  };
+  std::vector<Maker> makers_;  // by callback
   /// By thread: since its executor's last event it has taken responses that are not told apart.
   std::vector<char> mixed_responses_;
   /// By callback: an event has told an end of it.
