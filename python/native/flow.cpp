@@ -5,6 +5,7 @@
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
 
+#include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "progress.hpp"
 #include "takt/execution/interpreter.hpp"
 #include "takt/execution/pass.hpp"
+#include "takt/execution/provenance.hpp"
 #include "takt/flow/flow_document.hpp"
 #include "takt/flow/flows.hpp"
 #include "takt/flow/stages.hpp"
@@ -92,6 +94,12 @@ void bind_flow(nanobind::module_& module) {
     stages.append(nanobind::make_tuple(stage.name, stage.kind, stage.words));
   }
   module.attr("STAGES") = nanobind::tuple(stages);
+  module.def(
+      "time_of_day",
+      [](std::int64_t since_epoch) { return execution::time_of_day(Duration(since_epoch)); },
+      "since_epoch"_a,
+      "The date and time of day, so many nanoseconds after 1970, as documents have it. None if a\n"
+      "recording's clock does not count from then.");
   module.def("flow", &flow, "paths"_a, "options"_a = "{}", "progress"_a = nanobind::none(),
              nanobind::call_guard<nanobind::gil_scoped_release>(),
              "The flows of messages in the traces at `paths`, as a takt/flow document. Options\n"

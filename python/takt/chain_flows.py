@@ -122,6 +122,7 @@ class _Reader:
         return {
             "instance": instance["run"],
             "begin": instance["start"],
+            "time": takt_native.time_of_day(int(self._index["origin"]) + instance["start"]),
             "latency": instance["latency"],
             "uncertainty": self._uncertainty,
             "parts": [

@@ -67,6 +67,7 @@ __all__ = [
     "Simulation",
     "Slot",
     "Start",
+    "StartUpInstances",
     "Statistics",
     "Summary",
     "SummaryBound",
@@ -623,6 +624,16 @@ class WorstInstance(Document):
     """Its number, which takt flow --why takes."""
     begin: Annotated[int, Between(-9223372036854775807, 9223372036854775807)]
     """When it began, since the beginning of the recording."""
+    time: str | None = None
+    """The date and time of day of that, in UTC; null: the recording does not tell."""
+
+
+class StartUpInstances(Document):
+    """The instances of a chain during start-up, which count nowhere else."""
+
+    count: Annotated[int, Between(1, 9223372036854775807)]
+    max: Annotated[int, Between(-9223372036854775807, 9223372036854775807)]
+    """The longest latency."""
 
 
 class MeasuredChain(Statistics):
@@ -634,7 +645,14 @@ class MeasuredChain(Statistics):
     count: Annotated[int, Between(0, 9223372036854775807)]
     incomplete: Annotated[int, Between(0, 9223372036854775807)] = 0
     """Instances of the first callback that led to no completion of the chain."""
+    goal: Annotated[int, Between(-9223372036854775807, 9223372036854775807)] | None = None
+    """The goal of the model with which it was measured, if there is one."""
+    late: Annotated[int, Between(0, 9223372036854775807)] | None = None
+    """Instances above that goal. Of more than 16384 instances, those that are below it by up to
+    0.4 % may count, too.
+    """
     worst: WorstInstance | None = None
+    start_up: StartUpInstances | None = None
 
 
 class Way(Document):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from takt.documents import Model
-from takt.formatting import NONE, count, duration, grouped
+from takt.formatting import NONE, count, duration, grouped, since_start
 from takt.parts import STAGES
 from takt.tables import GUESSED, cell, guesses
 from takt.terminal import Table
@@ -39,7 +39,7 @@ def table(flows: list[Json]) -> Table:
     by_way = alone and len(flows) > 1
     for column in ("Chain",) if chains else ("By way of",) if by_way else ("From", "To"):
         shown.add_column(column)
-    for column in ("Count", "Min", "p50", "p99", "Max", "Worst"):
+    for column in ("Messages", "Min", "p50", "p99", "Max", "Worst"):
         shown.add_column(column, right=True)
     shown.add_column("Of the mean", words=True)
     rows = flows if alone or chains else [paths[0] for paths in of_pair.values()]
@@ -206,7 +206,8 @@ def story(flow: Json, instance: Json) -> Iterator[str]:
     yield cause(flow, instance)
     yield ""
     number = f"{'' if 'chain' in flow else 'sink '}instance {instance['instance']}"
-    yield f"{ways(flow)}, {number}, from {_begin(flow)}:"
+    moment = f"{since_start(instance['begin'])}{_of_the_day(instance['time'])}"
+    yield f"{ways(flow)}, {number}, {moment}, from {_begin(flow)}:"
     now = 0
     for what, group in itertools.groupby(_told(flow, instance), lambda told: told[1]):
         lines = [Counter({detail: part["duration"]}) for part, _, detail in group]
@@ -220,6 +221,11 @@ def story(flow: Json, instance: Json) -> Iterator[str]:
             yield f"  {duration(now):>8}  {duration(time):>8}  {_with_detail(what, details)}"
             now += time
     yield f"  {duration(now):>8}  {_until(flow)}"
+
+
+def _of_the_day(time: str | None) -> str:
+    """The time of day of "2026-11-29T20:55:26.123456Z" in brackets, if it is known."""
+    return "" if time is None else f" ({time[11:23]} UTC)"
 
 
 def cause(flow: Json, instance: Json) -> str:

@@ -35,6 +35,11 @@ def goal_of(goal: int | None, kind: str = "latency") -> str:
     return duration(goal) + about
 
 
+def since_start(nanoseconds: int) -> str:
+    """A moment of a recording, to the millisecond: "3.231 s after the start"."""
+    return f"{nanoseconds / 1e9:.3f} s after the start"
+
+
 def significant(value: float) -> str:
     """Three significant digits without an exponent; whole numbers are never cut."""
     rounded = float(f"{value:.3g}")

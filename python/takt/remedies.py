@@ -15,7 +15,7 @@ import takt_native
 from takt import inputs, pipeline, processors
 from takt.assumptions import Finding, Standing, Subject
 from takt.documents import Model
-from takt.formatting import duration
+from takt.formatting import duration, since_start
 from takt.inputs import Evaluation, ModelText
 from takt.names import executor_labels, labels
 from takt.processors import Processors
@@ -219,7 +219,7 @@ def _outlier(found: dict[str, Any], bound: int | None, model: Model) -> Outlier:
         sender = max((name for name in names if whose.startswith(f"{name} to ")), key=len)
         receiver = whose.removeprefix(f"{sender} to ")
         called = f"{names[sender]} to {names[receiver]}"
-    at = f", {found['at'] / 1e9:.2f} s after the start," if found["at"] is not None else ""
+    at = f", {since_start(found['at'])}," if found["at"] is not None else ""
     without = f"without it the bound is {duration(found['bound'])}"
     makes = (
         "is why there is no bound"

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 
 from takt.documents import Bounds, Chain, Explanation, Measurement, Model, Term
-from takt.formatting import NONE, count, duration, goal_of, grouped, printable
+from takt.formatting import NONE, count, duration, goal_of, grouped, printable, since_start
 from takt.names import executor_labels, labels
 from takt.terminal import Part, Table, styled
 from takt.verdict import Guaranteed, Status, Verdict
@@ -34,9 +34,10 @@ def chains(verdicts: list[Verdict], marks: Mapping[str, str] | None = None) -> T
     named = any(verdict.measured and verdict.measured.worst for verdict in verdicts)
     table = Table()
     table.add_column("Chain")
-    figures = ("Count", "p50", "p99", "Max") if measured else ()
+    counted = any(verdict.late is not None for verdict in verdicts)
+    figures = ("Messages", *(("Late",) if counted else ()), "p50", "p99", "Max") if measured else ()
     for column in (*figures, *(("Worst",) if named else ()), "Goal"):
-        table.add_column(column, right=True)
+        table.add_column(column, right=True, optional=column in ("p50", "Worst"))
     if measured:
         table.add_column("Verdict")
     table.add_column("Bound", right=True)
@@ -46,6 +47,9 @@ def chains(verdicts: list[Verdict], marks: Mapping[str, str] | None = None) -> T
         if measured:
             found = verdict.measured
             cells.append(grouped(found.count) if found else NONE)
+            if counted:
+                late = verdict.late
+                cells.append(NONE if late is None else styled(grouped(late), "red" if late else ""))
             values = (found.p50, found.p99, found.max) if found else (None, None, None)
             cells += map(duration, values)
             if named:
@@ -128,16 +132,16 @@ def why(verdicts: Iterable[Verdict], traces: list[str], goals: str | None) -> li
     missed its goal, if there is one.
     """
     told = [
-        (not verdict.missed, -(measured.max or 0), worst.instance, verdict.chain.id)
+        (not verdict.missed, -(measured.max or 0), worst.instance, worst.begin, verdict.chain.id)
         for verdict in verdicts
         if (measured := verdict.measured) and (worst := measured.worst)
     ]
     if not told:
         return []
-    _, latency, number, chain = min(told)
+    _, latency, number, begin, chain = min(told)
     by_goals = f" --goals {shlex.quote(goals)}" if goals else ""
     command = f"takt flow {shlex.join(traces)}{by_goals} --why {number}"
-    return [f"takt: why {chain} took {duration(-latency)}: {command}"]
+    return [f"takt: why {chain} took {duration(-latency)}, {since_start(begin)}: {command}"]
 
 
 def kinds(chains: Iterable[Chain]) -> list[str]:
@@ -157,14 +161,28 @@ def ends(verdicts: Iterable[Verdict]) -> list[str]:
     ]
 
 
-def start_up(measurement: Measurement | None) -> Iterator[str]:
+def start_up(measurement: Measurement | None, verdicts: Iterable[Verdict]) -> Iterator[str]:
     """A line for people on what measured latencies leave out."""
     time = measurement.provenance.get("start_up") if measurement else None
-    if time:
-        yield (
-            f"Start-up, the first {duration(time)}, is left out, as it is in models; takt flow "
-            "counts it, too"
-        )
+    if not time:
+        return
+    told = [
+        f"{count(left_out.count, 'message')} of {verdict.chain.id}, the longest "
+        f"{duration(left_out.max)}"
+        for verdict in verdicts
+        if verdict.measured and (left_out := verdict.measured.start_up)
+    ]
+    others = len(told) - MOST_LEFT_OUT
+    more = [f"and those of {count(others, 'other chain')}"] if others > 0 else []
+    messages = "; ".join([*told[:MOST_LEFT_OUT], *more])
+    yield printable(
+        f"Start-up, the first {duration(time)}, is left out, as it is in models"
+        f"{f' ({messages})' if messages else ''}; takt flow counts it, too"
+    )
+
+
+MOST_LEFT_OUT = 3
+"""Chains whose messages of start-up are told."""
 
 
 def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:

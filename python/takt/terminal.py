@@ -41,8 +41,9 @@ class Table:
     """Columns with a header each, set apart by spaces.
 
     Where a table is too wide, words stand below their row instead of in a column, if there is such
-    a column, and columns of text are wrapped, between words while that is enough. Numbers are never
-    wrapped, and nothing is cut: a terminal that is narrower than they are wraps the lines itself.
+    a column, and columns of text are wrapped between words. If that is not enough, optional columns
+    are left out, the last first; then words are broken, if the table fits by that. Numbers are
+    never wrapped, and nothing is cut: a terminal that is narrower still wraps the lines itself.
     """
 
     def __init__(self, *headers: str, title: str = "") -> None:
@@ -58,12 +59,15 @@ class Table:
         *,
         right: bool = False,
         wrap: bool | None = None,
+        optional: bool = False,
         words: bool = False,
     ) -> None:
         """`right`: aligned to the right, as numbers are, and then not wrapped unless `wrap`.
-        `words`: the last column, which stands below where there is no room.
+        `optional`: the table says enough without it. `words`: the last column, which stands below
+        where there is no room.
         """
-        self._columns.append(_Column(header, right, not right if wrap is None else wrap, words))
+        wraps = not right if wrap is None else wrap
+        self._columns.append(_Column(header, right, wraps, optional, words))
 
     def add_row(self, *cells: str, style: str = "") -> None:
         for _ in range(len(self._columns), len(cells)):
@@ -81,16 +85,18 @@ class Table:
         headers = [styled(column.header, "bold") for column in self._columns]
         rows = [headers, *self._rows] if any(headers) else self._rows
         below: list[str] = []
-        if self._columns[-1].words and not self._has_room(rows, width):
+        if self._columns and self._columns[-1].words and not self._has_room(rows, width):
             below = [row[-1] for row in rows]
             rows = [row[:-1] for row in rows]
         widths = self._widths(rows, width)
         for number, row in enumerate(rows):
-            cells = [wrapped(cell, size) for cell, size in zip(row, widths, strict=False)]
-            for i in range(max(map(len, cells), default=0)):
+            cells = {i: wrapped(row[i], size) for i, size in widths.items() if i < len(row)}
+            for line in range(max(map(len, cells.values()), default=0)):
                 parts = (
-                    _aligned(cell[i] if i < len(cell) else "", size, column.right)
-                    for cell, size, column in zip(cells, widths, self._columns, strict=False)
+                    _aligned(
+                        cell[line] if line < len(cell) else "", widths[i], self._columns[i].right
+                    )
+                    for i, cell in cells.items()
                 )
                 yield _GAP.join(parts).rstrip()
             if below and below[number]:
@@ -103,25 +109,35 @@ class Table:
         )
         return sum(others) + len(_GAP) * len(others) + min(words, _A_FEW_WORDS) <= most
 
-    def _widths(self, rows: list[list[str]], most: int) -> list[int]:
-        widths = [0] * len(rows[0])
-        words = [
-            max(width_of(column.header), _NARROWEST) for column in self._columns[: len(widths)]
-        ]
+    def _widths(self, rows: list[list[str]], most: int) -> dict[int, int]:
+        """Those of the columns that are shown."""
+        widths = dict.fromkeys(range(max(map(len, rows), default=0)), 0)
+        words = [max(width_of(column.header), _NARROWEST) for column in self._columns]
         for row in rows:
             for i, cell in enumerate(row):
                 widths[i] = max(widths[i], *map(width_of, cell.split("\n")))
-                words[i] = max(words[i], *map(width_of, _BREAKS.split(cell)))
+                words[i] = max(words[i], *(width_of(w.strip(" ")) for w in _BREAKS.split(cell)))
+        flexible = {i for i, column in enumerate(self._columns) if column.wrap}
+
+        def least(words: list[int]) -> int:
+            """The least width of the table where cells are as wide as these words."""
+            gaps = len(_GAP) * (len(widths) - 1)
+            return gaps + sum(min(w, words[i]) if i in flexible else w for i, w in widths.items())
+
+        for i in reversed(range(len(widths))):
+            if self._columns[i].optional and least(words) > most:
+                del widths[i]
+        broken = [_NARROWEST] * len(words)
+        if least(words) > most >= least(broken):
+            words = broken
         room = most - len(_GAP) * (len(widths) - 1)
-        flexible = [i for i in range(len(widths)) if self._columns[i].wrap]
-        for i in flexible:
-            widths[i] = min(widths[i], max(room, _NARROWEST))
-        for least in (words, [_NARROWEST] * len(words)):
-            while sum(widths) > room:
-                wider = [i for i in flexible if widths[i] > least[i]]
-                if not wider:
-                    break
-                widths[max(wider, key=lambda i: widths[i])] -= 1
+        while (over := sum(widths.values()) - room) > 0:
+            wider = [i for i in widths if i in flexible and widths[i] > words[i]]
+            if not wider:
+                break
+            *others, widest = sorted(wider, key=widths.__getitem__)
+            next_widest = widths[others[-1]] - 1 if others else 0
+            widths[widest] -= min(over, widths[widest] - max(words[widest], next_widest))
         return widths
 
 
@@ -132,10 +148,11 @@ _A_FEW_WORDS = 30
 
 
 class _Column:
-    def __init__(self, header: str, right: bool, wrap: bool, words: bool) -> None:
+    def __init__(self, header: str, right: bool, wrap: bool, optional: bool, words: bool) -> None:
         self.header = header
         self.right = right
         self.wrap = wrap
+        self.optional = optional
         self.words = words
 
 

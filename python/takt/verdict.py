@@ -104,6 +104,19 @@ class Verdict:
         return self.measured.max > self.chain.goal
 
     @property
+    def late(self) -> int | None:
+        """How many measured instances are above the goal; None: there is no goal, or that many
+        were not counted by it.
+        """
+        goal, measured = self.chain.goal, self.measured
+        if goal is None or measured is None:
+            return None
+        if measured.goal == goal:
+            return measured.late
+        whole = measured.samples if measured.count == len(measured.samples or ()) else None
+        return None if whole is None else sum(sample > goal for sample in whole)
+
+    @property
     def idle(self) -> bool:
         """Whether the chain has neither an instance nor a goal to be judged by. Chains through
         inputs of a join that never complete a set are such.
@@ -211,7 +224,9 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "count": measured.count if measured else 0,
         "incomplete": measured.incomplete if measured else 0,
         **{number: getattr(measured, number, None) for number in numbers},
-        "worst": {"instance": worst.instance, "begin": worst.begin} if worst else None,
+        "late": verdict.late,
+        "start_up": _start_up(measured),
+        "worst": worst and {each: getattr(worst, each) for each in ("instance", "begin", "time")},
         "end": "publication" if verdict.chain.end_topic else "completion",
         "bound": verdict.bound.bound if verdict.bound else None,
         "goal": verdict.chain.goal,
@@ -226,6 +241,12 @@ def _entry(verdict: Verdict) -> dict[str, Any]:
         "conditions": [condition.text for condition in verdict.conditions],
         "refuted": [assumption.text for assumption in verdict.refuted],
     }
+
+
+def _start_up(measured: MeasuredChain | None) -> dict[str, int] | None:
+    """How many messages of start-up are left out, and the longest of them."""
+    left_out = measured.start_up if measured else None
+    return {"count": left_out.count, "max": left_out.max} if left_out else None
 
 
 def judge(model: Model, bounds: Bounds, measurement: Measurement | None) -> list[Verdict]:

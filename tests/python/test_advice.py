@@ -264,7 +264,7 @@ def test_an_observation_that_makes_a_bound_is_named(terminal: Terminal, tmp_path
             else f"makes {duration(bound - outlier['bound'])} of the {duration(bound)}"
         )
         assert outlier["text"] == (
-            "one pause before a run of executor Sensors of 5.45 ms, 3.21 s after the start, "
+            "one pause before a run of executor Sensors of 5.45 ms, 3.210 s after the start, "
             f"{makes}: without it the bound is {duration(outlier['bound'])}"
         )
         without = terminal.document("analyze", path, "--what-if", outlier["change"])["chains"]

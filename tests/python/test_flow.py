@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -87,11 +88,20 @@ def test_why_names_the_cause_in_its_first_line() -> None:
     words = {"in_transport": "in transport", "waiting_in_executor": "waited in its executor"}
     assert words.get(longest["stage"], "ran") in first
     number = flow["worst"][0]["instance"]
-    assert way.startswith(f"/camera → /motor, sink instance {number}, from the publication by ")
+    assert way.startswith(f"/camera → /motor, sink instance {number}, {_moment(flow, 0)}")
     assert parts[-1].endswith("/motor:/image begins")
     number = str(flow["worst"][3]["instance"])
-    assert f"sink instance {number}, from" in run_takt("flow", PIPELINE, "--why", number).stdout
+    told = run_takt("flow", PIPELINE, "--why", number)
+    assert f"sink instance {number}, {_moment(flow, 3)}" in told.stdout
     assert run_takt("flow", PIPELINE, "--why", "123456").returncode == 2
+
+
+def _moment(flow: dict[str, Any], worst: int) -> str:
+    """When an instance began, as its story says it."""
+    found = flow["worst"][worst]
+    moment = datetime.fromisoformat(found["time"].replace("Z", "+00:00"))
+    begin = f"{found['begin'] / 1e9:.3f} s after the start"
+    return f"{begin} ({moment:%H:%M:%S}.{moment.microsecond // 1000:03} UTC), from the publication "
 
 
 GOALS = """chains:
@@ -294,6 +304,7 @@ def test_names_have_the_nodes_that_distinguish_ways() -> None:
     assert names([path("/a", "/d"), path("/a", "/d")]) == ["/a → /d", "/a → /d #2"]
 
 
+INSTANCE = {"instance": 5, "begin": 0, "time": None}
 FUSION = path("/front", "/fusion", "/filter")
 """A way over a join, whose set another input completes."""
 
@@ -316,7 +327,7 @@ def test_the_message_that_completes_a_set_goes_to_the_callback_that_runs() -> No
         part("running", 1, 20, "/fusion:other"),
         part("in_transport", 2, 3),
     ]
-    told = list(story(FUSION, {"instance": 5, "latency": 188, "parts": parts}))
+    told = list(story(FUSION, INSTANCE | {"latency": 188, "parts": parts}))
     assert told[0] == (
         "100 ns of the 188 ns from the publication by /front:in until /filter:in begins: "
         "/fusion:in waited in its executor, 70 ns of it behind /rear:in."
@@ -343,7 +354,7 @@ def test_many_waits_in_a_row_are_one_line() -> None:
         part("waiting_in_executor", 1, 50, "/rear:in"),
     ]
     parts = [*parts, *parts, part("running", 1, 2, "/fusion:in")]
-    told = list(story(FUSION, {"instance": 5, "latency": 112, "parts": parts}))
+    told = list(story(FUSION, INSTANCE | {"latency": 112, "parts": parts}))
     assert told[3:] == [
         "         0    110 ns  /fusion:in waited in its executor, 100 ns of it behind /rear:in",
         "    110 ns      2 ns  /fusion:in ran",
@@ -353,7 +364,7 @@ def test_many_waits_in_a_row_are_one_line() -> None:
 
 def test_a_wait_behind_one_callback_alone_is_its_cause() -> None:
     parts = [part("waiting_in_executor", 1, 40, "/rear:in"), part("in_transport", 1, 10)]
-    told = cause(FUSION, {"instance": 5, "latency": 50, "parts": parts})
+    told = cause(FUSION, {"instance": 5, "begin": 0, "time": None, "latency": 50, "parts": parts})
     assert told == (
         "40 ns of the 50 ns from the publication by /front:in until /filter:in begins: /fusion:in "
         "waited in its executor behind /rear:in."

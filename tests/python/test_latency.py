@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from robot import FIXTURES, Json, changed, raw, run_takt
-from takt import inputs, remedies, runs, verdict
+from takt import inputs, pipeline, remedies, runs, verdict
 from takt.errors import UserError
 from takt.formatting import NONE, duration
 
@@ -57,9 +58,14 @@ def test_the_longest_instance_is_named_as_flow_takes_it(tmp_path: Path) -> None:
     worst = told["worst"][0]
     assert (str(worst["instance"]), worst["latency"]) == (number, chain["max"])
     assert worst["begin"] == chain["worst"]["begin"]
+    assert worst["time"] == chain["worst"]["time"]
+    recorded = json.loads(run_takt("info", RECORDING, "--json").stdout)["begin"]
+    moment = datetime.fromisoformat(worst["time"].replace("Z", "+00:00"))
+    assert abs(moment.timestamp() * 1e9 - recorded - worst["begin"]) < 2000
     shown = run_takt("latency", RECORDING, "--goals", goals)
     header, row = (line.split() for line in shown.stdout.splitlines()[:2])
     assert row[header.index("Worst") + 3] == number  # p50, p99 and Max have units
+    assert f", {worst['begin'] / 1e9:.3f} s after the start: takt flow" in shown.stderr
     command = shown.stderr.splitlines()[-1].split(": ")[-1].split()
     assert command[-2:] == ["--why", number]
     by_goals = run_takt(*command[1:])
@@ -69,6 +75,45 @@ def test_the_longest_instance_is_named_as_flow_takes_it(tmp_path: Path) -> None:
     alone = run_takt("flow", RECORDING, "--why", number)
     assert alone.returncode == 0, alone.stderr
     assert f"sink instance {number}" in alone.stdout
+
+
+def test_messages_above_the_goal_are_counted(tmp_path: Path) -> None:
+    goals = written(tmp_path, "goals.yaml", GOALS % "1s")
+    (chain,) = json.loads(run_takt("latency", RECORDING, "--goals", goals, "--json").stdout)[
+        "chains"
+    ]
+    assert chain["late"] == 0
+    middle = written(tmp_path, "middle.yaml", GOALS % f"{chain['p50']}ns")
+    shown = run_takt("latency", RECORDING, "--goals", middle)
+    header, row = (line.split() for line in shown.stdout.splitlines()[:2])
+    document = json.loads(run_takt("latency", RECORDING, "--goals", middle, "--json").stdout)
+    (late,) = (each["late"] for each in document["chains"])
+    latencies = _latencies(middle)
+    assert late == sum(latency > chain["p50"] for latency in latencies) > 0
+    assert (len(latencies), row[header.index("Late")]) == (chain["count"], str(late))
+
+
+def _latencies(goals: Path) -> list[int]:
+    """All latencies of the recording's only chain."""
+    given = inputs.Given([str(RECORDING)])
+    evaluation = inputs.evaluate(given, pipeline.DEFAULT_ANALYSIS, str(goals))
+    assert evaluation.measurement is not None
+    return list(evaluation.measurement.chains[0].samples or ())
+
+
+def test_late_messages_of_documents_are_those_of_the_goal_that_is_asked(tmp_path: Path) -> None:
+    """A measurement counted by another goal tells its late messages only if it has them all."""
+    whole = changed(raw("measurement"), "chains", 0, "samples", value=[1, 5, 7, 9])
+    whole["chains"][0] |= {"count": 4, "goal": 5, "late": 2}
+    strict = changed(raw("model"), "chains", 0, "goal", value=6)
+    for goal, some, late in ((5, whole, 2), (6, whole, 2), (8, whole, 1)):
+        model = written(tmp_path, "model.json", changed(strict, "chains", 0, "goal", value=goal))
+        measured = written(tmp_path, "measured.json", some)
+        done = run_takt("latency", model, DOCUMENTS[1], measured, "--json")
+        assert json.loads(done.stdout)["chains"][0]["late"] == late
+    part = written(tmp_path, "part.json", changed(whole, "chains", 0, "count", value=5000))
+    done = run_takt("latency", model, DOCUMENTS[1], part, "--json")
+    assert json.loads(done.stdout)["chains"][0]["late"] is None
 
 
 def test_chains_without_an_instance_or_a_goal_stand_below_the_table(tmp_path: Path) -> None:

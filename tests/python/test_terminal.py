@@ -91,6 +91,28 @@ def test_a_terminal_that_is_too_narrow_cuts_nothing() -> None:
     assert "words" in shown
 
 
+def test_what_is_optional_makes_room_before_words_are_broken() -> None:
+    made = Table()
+    for header in ("Chain", "p50", "Max", "Worst"):
+        made.add_column(header, right=header != "Chain", optional=header in ("p50", "Worst"))
+    made.add_column("Verdict")
+    made.add_row("pilot", "3.18 ms", "39.9 ms", "297", "met (conditional)")
+    shown = {width: [plain(line) for line in made.lines(width)] for width in range(1, 60)}
+    assert shown[52] == [
+        "Chain      p50      Max  Worst  Verdict",
+        "pilot  3.18 ms  39.9 ms    297  met (conditional)",
+    ]
+    assert shown[45][1:] == [
+        "pilot  3.18 ms  39.9 ms    297  met",
+        "                                (conditional)",
+    ]
+    assert shown[44][0].split() == ["Chain", "p50", "Max", "Verdict"]
+    assert shown[31][0].split() == ["Chain", "Max", "Verdict"]
+    for width, lines in shown.items():
+        # Broken words fit from 24 columns on, whole ones from 29 on.
+        assert ("(conditional)" in " ".join(lines)) == (not 24 <= width < 29), width
+
+
 def test_wide_and_combining_characters_count_as_terminals_show_them() -> None:
     assert width_of("漢字") == 4
     assert width_of("e\N{COMBINING ACUTE ACCENT}") == 1

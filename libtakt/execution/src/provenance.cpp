@@ -30,7 +30,18 @@ std::string date(Duration since_epoch) {
   return fmt::format("{:%FT%TZ}", fmt::gmtime(static_cast<std::time_t>(seconds)));
 }
 
+/// A clock that says an earlier date counts from the start of its host, and not from 1970.
+constexpr Duration first_date = std::chrono::hours(24 * 365 * 30);
+
 }  // namespace
+
+std::optional<std::string> time_of_day(Duration since_epoch) {
+  if (since_epoch < first_date) return std::nullopt;
+  const auto fraction =
+      std::chrono::duration_cast<std::chrono::microseconds>(since_epoch) % std::chrono::seconds(1);
+  std::string text = date(since_epoch);
+  return text.insert(text.size() - 1, fmt::format(".{:06}", fraction.count()));
+}
 
 nlohmann::ordered_json inputs(const events::EventStream& source) {
   auto json = nlohmann::ordered_json::array();

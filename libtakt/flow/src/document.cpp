@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
 #include "takt/execution/provenance.hpp"
 #include "takt/statistics/json.hpp"
@@ -52,16 +53,28 @@ Json callbacks_json(const model::Model& model, const Measurement& measurement) {
   return list;
 }
 
-Json chains_json(const model::Model& model, const Measurement& measurement, Instant begin) {
+Json chains_json(const model::Model& model, const events::EventStream& source,
+                 const Measurement& measurement, Instant begin) {
   Json list = Json::array();
   for (std::size_t i = 0; i < measurement.chains.size(); ++i) {
     const Measurement::Chain& measured = measurement.chains[i];
     Json chain{{"id", model.chains[i].id}, {"count", measured.latency.count()}};
     chain.update(with_samples(measured.latency));
     chain["incomplete"] = measured.incomplete();
+    if (const auto goal = model.chains[i].goal) {
+      chain["goal"] = goal->count();
+      chain["late"] = measured.latency.count_above(*goal);
+    }
     if (measured.latency.count() != 0) {
+      const Instant since = measured.longest.since;
       chain["worst"] = {{"instance", static_cast<std::uint64_t>(measured.longest.run)},
-                        {"begin", (measured.longest.since - begin).count()}};
+                        {"begin", (since - begin).count()},
+                        {"time", or_null(execution::time_of_day(since.time_since_epoch() +
+                                                                source.epoch_offset()))}};
+    }
+    if (measured.start_up.count != 0) {
+      chain["start_up"] = {{"count", measured.start_up.count},
+                           {"max", measured.start_up.longest.count()}};
     }
     list.push_back(std::move(chain));
   }
@@ -158,7 +171,7 @@ std::string to_json(const model::Model& model, const events::EventStream& source
   }
   json["executors"] = executors_json(database.objects());
   json["callbacks"] = callbacks_json(model, measurement);
-  json["chains"] = chains_json(model, measurement, pass.first);
+  json["chains"] = chains_json(model, source, measurement, pass.first);
   json["edges"] = edges_json(model, measurement);
   json["windows"] = windows_json(model, measurement);
   json["processor_waits"] = processor_waits_json(model, measurement);

@@ -22,8 +22,10 @@ using Json = nlohmann::ordered_json;
 /// Writes the flows of one recording.
 class Writer {
  public:
-  Writer(const execution::Database& database, const FlowTracker& tracker, Instant begin)
-      : objects_(database.objects()),
+  Writer(const events::EventStream& source, const execution::Database& database,
+         const FlowTracker& tracker, Instant begin)
+      : source_(source),
+        objects_(database.objects()),
         tracker_(tracker),
         begin_(begin),
         ids_(execution::callback_ids(objects_)) {}
@@ -275,6 +277,8 @@ class Writer {
   [[nodiscard]] Json instance(const PathInstance& instance) const {
     return {{"instance", instance.number},
             {"begin", (instance.begin - begin_).count()},
+            {"time", or_null(execution::time_of_day(instance.begin.time_since_epoch() +
+                                                    source_.epoch_offset()))},
             {"latency", instance.latency.count()},
             {"uncertainty", or_null(instance.uncertainty)},
             {"before_readers", instance.before_readers.count()},
@@ -338,6 +342,7 @@ class Writer {
     return json;
   }
 
+  const events::EventStream& source_;
   const execution::Objects& objects_;
   const FlowTracker& tracker_;
   Instant begin_;
@@ -349,7 +354,7 @@ class Writer {
 std::string to_json(const events::EventStream& source, const execution::Database& database,
                     const execution::Pass& pass, const FlowTracker& tracker) {
   const FlowOptions& options = tracker.options();
-  const Writer writer(database, tracker, pass.first);
+  const Writer writer(source, database, tracker, pass.first);
   Json json{{"format", "takt/flow"}, {"version", 1}};
   json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
   json["provenance"]["warnings"] = execution::warnings(source, database);

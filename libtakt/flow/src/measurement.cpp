@@ -603,6 +603,14 @@ void Measurer::on_wakeup(const Database& database, const execution::Occurrence& 
 }
 
 void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
+  std::vector<Measurement::Chain::StartUp> start_up(model_.chains.size());
+  if (has_statistics_ && !on_chain_) {
+    const Measurement before = measurement();
+    for (std::size_t i = 0; i < start_up.size(); ++i) {
+      const Distribution& latency = before.chains[i].latency;
+      if (latency.count() != 0) start_up[i] = {latency.count(), latency.max()};
+    }
+  }
   steady_since_ = time;
   ends_.clear();
   waiting_.clear();
@@ -612,6 +620,7 @@ void Measurer::on_steady_state(const Database& /*database*/, Instant time) {
   measured_.beyond_window = 0;
   std::ranges::fill(measured_.callbacks, Measurement::Callback{});
   std::ranges::fill(measured_.chains, Measurement::Chain{});
+  for (std::size_t i = 0; i < start_up.size(); ++i) measured_.chains[i].start_up = start_up[i];
   std::ranges::fill(measured_.edges, Measurement::Edge{});
   std::ranges::fill(windows_, ThreadWindows{});
   processor_waits_.clear();
@@ -691,10 +700,14 @@ Measurer::Found Measurer::follow(InstanceWindow& window, InputsOfChains& inputs,
     }
     instances[i - 1] = current->id;
   }
+  const Instant activation = current->activation + before_readers;
   if (steady_since_ && current->end < *steady_since_) {
+    Measurement::Chain::StartUp& start_up = measurement.chains[chain].start_up;
+    ++start_up.count;
+    start_up.longest =
+        std::max(start_up.longest, *completion - activation - correction(path.front()));
     return Found::other_path;
   }
-  const Instant activation = current->activation + before_readers;
   record(window, inputs, measurement,
          {.chain = chain,
           .since = activation,

@@ -71,28 +71,51 @@ Duration Distribution::quantile(double q) const {
   return *chosen + offset_;
 }
 
-/// A bucket stands for its greatest value, so that a quantile is never too small.
-Duration Distribution::quantile_of_buckets(std::uint64_t rank) const {
-  std::uint64_t passed = 0;
+template <typename Visit>
+void Distribution::find_bucket(Visit visit) const {
   for (std::size_t octave = negative_.size(); octave-- > 0;) {
     for (std::size_t i = negative_[octave].size(); i-- > 0;) {
-      passed += negative_[octave][i];
-      if (passed >= rank) {
-        const auto least_magnitude = static_cast<std::int64_t>(i << octave);
-        return std::clamp(Duration(-1 - least_magnitude), min_, max_);
-      }
+      const auto least_magnitude = static_cast<std::int64_t>(i << octave);
+      const std::uint64_t count = negative_[octave][i];
+      if (count != 0 && visit(Duration(-1 - least_magnitude), count)) return;
     }
   }
   for (std::size_t octave = 0; octave < positive_.size(); ++octave) {
     for (std::size_t i = 0; i < positive_[octave].size(); ++i) {
-      passed += positive_[octave][i];
-      if (passed >= rank) {
-        const auto greatest = static_cast<std::int64_t>(((i + 1) << octave) - 1);
-        return std::clamp(Duration(greatest), min_, max_);
-      }
+      const auto greatest = static_cast<std::int64_t>(((i + 1) << octave) - 1);
+      const std::uint64_t count = positive_[octave][i];
+      if (count != 0 && visit(Duration(greatest), count)) return;
     }
   }
-  return max_;
+}
+
+/// A bucket stands for its greatest value, so that a quantile is never too small.
+Duration Distribution::quantile_of_buckets(std::uint64_t rank) const {
+  Duration found = max_;
+  std::uint64_t passed = 0;
+  find_bucket([&](Duration greatest, std::uint64_t count) {
+    passed += count;
+    if (passed < rank) return false;
+    found = std::clamp(greatest, min_, max_);
+    return true;
+  });
+  return found;
+}
+
+std::uint64_t Distribution::count_above(Duration limit) const {
+  limit -= offset_;
+  if (count_ == 0 || max_ <= limit) return 0;
+  if (count_ <= max_kept) {
+    return static_cast<std::uint64_t>(
+        std::ranges::count_if(kept_, [&](Duration value) { return value > limit; }));
+  }
+  std::uint64_t within = 0;
+  find_bucket([&](Duration greatest, std::uint64_t count) {
+    if (greatest > limit) return true;
+    within += count;
+    return false;
+  });
+  return count_ - within;
 }
 
 std::vector<Duration> Distribution::samples(std::size_t limit) const {

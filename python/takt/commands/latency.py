@@ -87,7 +87,7 @@ def latency(
             *tables.kinds(verdict.chain for verdict in verdicts),
             *tables.ends(verdicts),
             *tables.idle_chains(verdicts),
-            *tables.start_up(evaluation.measurement),
+            *tables.start_up(evaluation.measurement, verdicts),
             *tables.conditions(verdicts),
             *tables.shared_memory(model, evaluation.measurement),
             *tables.why(verdicts, given.traces, goals),

@@ -118,6 +118,7 @@ def _add_verdicts(index: Json, verdicts: list[Verdict]) -> None:
     for chain, judged in zip(index["chains"], verdicts, strict=True):
         chain["bound"] = judged.bound.bound if judged.bound else None
         chain["verdict"] = judged.summary
+        chain["late"] = judged.late
         chain["tone"] = page.tone(judged)
         if chain["tone"] == "good" and _nearly(judged):
             chain["tone"] = "warn"
@@ -202,7 +203,8 @@ def _answer(index: Json, verdicts: list[Verdict], measured: bool) -> Iterator[Js
             continue
         longest_seen = duration(chain["max"])
         limit = f" of {duration(chain['goal'])}" if chain["goal"] is not None else ""
-        text = f"{chain['name']}: {longest_seen}{limit}: {chain['verdict']}. {chain['cause']}"
+        late = f", {judged.late} of {chain['count']} late" if judged.late else ""
+        text = f"{chain['name']}: {longest_seen}{limit}{late}: {chain['verdict']}. {chain['cause']}"
         remedy = "".join(f" {advice}" for advice in judged.advice)
         if judged.guaranteed is Guaranteed.REFUTED:
             # The others are among the warnings.

@@ -308,7 +308,29 @@ TEST_F(TrivialChain, WhatRanDuringStartUpIsLeftOut) {
   const json document = measure(scenario, parse(trivial));
   EXPECT_EQ(document["provenance"]["start_up"], 1'000'000'000);
   EXPECT_EQ(document["callbacks"][0]["count"], 3);
-  EXPECT_EQ(document["chains"][0]["count"], 3);
+  const json chain = document["chains"][0];
+  EXPECT_EQ(chain["count"], 3);
+  // The timer was due at 5 ms when it ran at 999 ms.
+  EXPECT_EQ(chain["start_up"], (json{{"count", 2}, {"max", 994'360'000}}));
+}
+
+TEST_F(TrivialChain, InstancesAboveTheGoalAreLateAndTheWorstHasItsTime) {
+  json model = json::parse(trivial);
+  const auto late = [&](std::int64_t goal) {
+    model["chains"][0]["goal"] = goal;
+    const json chain = measure(scenario, parse(model.dump()))["chains"][0];
+    EXPECT_EQ(chain["goal"], goal);
+    scenario.rewind();
+    return chain["late"];
+  };
+  for (std::int64_t i = 0; i < 4; ++i) flow(5'000 * i, i + 1);
+  const json chain = measure(scenario, parse(trivial))["chains"][0];
+  scenario.rewind();
+  EXPECT_FALSE(chain.contains("late")) << "it has no goal";
+  EXPECT_EQ(chain["worst"]["time"], nullptr) << "the clock counts from no known date";
+  const std::int64_t longest = chain["max"];
+  EXPECT_EQ(late(longest), 0);
+  EXPECT_EQ(late(longest - 1), 4) << "all take as long";
 }
 
 TEST_F(TrivialChain, AnnouncedThreadsAndLossesAreInTheDocument) {

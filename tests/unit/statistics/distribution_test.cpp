@@ -67,6 +67,36 @@ TEST(Distribution, TheLastWholeValueAndTheFirstBucketAgree) {
   EXPECT_EQ(values.quantile(0.5), before);
 }
 
+TEST(Distribution, CountsWhatIsAboveALimit) {
+  for (const int number : {100, 50'000}) {
+    std::mt19937_64 random(7);
+    std::normal_distribution<double> draw(0, 1e6);
+    Distribution values;
+    std::vector<Duration> all;
+    for (int i = 0; i < number; ++i) {
+      all.emplace_back(static_cast<std::int64_t>(draw(random)));
+      values.record(all.back());
+    }
+    const auto above = [&](Duration limit) {
+      return static_cast<std::uint64_t>(
+          std::ranges::count_if(all, [&](Duration value) { return value > limit; }));
+    };
+    for (const int limit : {-2'000'000, -1, 0, 300, 700'000, 3'000'000}) {
+      const std::uint64_t found = values.count_above(Duration(limit));
+      EXPECT_GE(found, above(Duration(limit))) << limit;
+      const int room = number == 100 ? 0 : std::abs(limit) / 250 + 1;
+      EXPECT_LE(found, above(Duration(limit - room))) << limit;
+    }
+    EXPECT_EQ(values.count_above(values.max()), 0u);
+    EXPECT_GE(values.count_above(values.max() - Duration(1)), 1u);
+    EXPECT_EQ(values.count_above(values.min() - Duration(1)), all.size());
+    const std::uint64_t before = values.count_above(Duration(5));
+    values.shift(Duration(100));
+    EXPECT_EQ(values.count_above(Duration(105)), before);
+  }
+  EXPECT_EQ(Distribution().count_above(Duration(0)), 0u);
+}
+
 TEST(Distribution, ShiftMovesAllValuesRecordedSoFar) {
   Distribution values;
   values.record(Duration(10));

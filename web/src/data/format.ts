@@ -145,6 +145,8 @@ export interface Chain {
   /** Complete instances. */
   count: number;
   incomplete: number;
+  /** Those of `count` above the goal; null or absent: not counted. */
+  late?: number | null;
   min: number | null;
   mean: number | null;
   p50: number | null;

@@ -93,7 +93,9 @@ export class Chains {
     figure('bound', chain.bound);
     const incomplete = chain.incomplete ? `, ${grouped(chain.incomplete)} incomplete` : '';
     if (chain.count || hasEvents(this.index)) {
-      figures.append(element('span', { class: 'count' }, `${grouped(chain.count)} instances${incomplete}`));
+      const late = chain.late ?? null;
+      const counted = late === null ? 'instances' : `instances, ${grouped(late)} late`;
+      figures.append(element('span', { class: 'count' }, `${grouped(chain.count)} ${counted}${incomplete}`));
     }
     const row = element(
       'button',

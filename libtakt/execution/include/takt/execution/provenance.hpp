@@ -21,6 +21,10 @@ namespace takt::execution {
                                                 const Database& database, const Pass& pass,
                                                 std::optional<Instant> steady_since);
 
+/// The date and time of day of a moment, to the microsecond (ISO 8601, UTC), by the time since
+/// 1970; none if the recording's clock does not count from then.
+[[nodiscard]] std::optional<std::string> time_of_day(Duration since_epoch);
+
 /// How a thread is scheduled: `policy`, `priority`, `cores` (null: not known) and `changes`; null
 /// if the recording does not show it.
 [[nodiscard]] nlohmann::ordered_json schedule_json(const Database& database, ThreadIndex thread);

@@ -70,6 +70,11 @@ struct Measurement {
       Instant since;
       Duration latency{};
     } longest;
+    /// The instances of start-up, which count nowhere else. Without a listener.
+    struct StartUp {
+      std::uint64_t count = 0;
+      Duration longest{};
+    } start_up;
     std::uint64_t begun = 0;
     /// Beginnings that were followed to an end; several ends may have the same beginning.
     std::uint64_t completed = 0;

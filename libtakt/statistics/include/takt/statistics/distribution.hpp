@@ -33,6 +33,9 @@ class Distribution {
   /// The least value v such that at least the share q of all values is <= v; 0 <= q <= 1. For
   /// q = 0 the least value of all.
   [[nodiscard]] Duration quantile(double q) const;
+  /// How many values are above a limit. Of more than `max_kept` values, those that are below it by
+  /// up to 0.4 % of it may count, too; but none counts if max() does not.
+  [[nodiscard]] std::uint64_t count_above(Duration limit) const;
 
   /// At most `limit` (> 0) of the values, taken at regular distances in the stream, in the order in
   /// which they came.
@@ -49,6 +52,10 @@ class Distribution {
   void record_in_buckets(Duration value);
   void count_in_bucket(Duration value);
   [[nodiscard]] Duration quantile_of_buckets(std::uint64_t rank) const;
+  /// Calls `visit` with the greatest value of each bucket that holds any and how many it holds,
+  /// from the least values to the greatest, until it returns true.
+  template <typename Visit>
+  void find_bucket(Visit visit) const;
 
   std::uint64_t count_ = 0;
   Duration offset_{};
