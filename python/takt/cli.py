@@ -138,6 +138,7 @@ def _takt(context: click.Context, version: bool) -> None:
 def main(given: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit status. Never raises."""
     console.replace_closed_streams()
+    console.replace_what_streams_cannot_show()
     try:
         status = _run(list(sys.argv[1:] if given is None else given))
         sys.stdout.flush()

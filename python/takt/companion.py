@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -89,6 +90,13 @@ class Companion:
 
     def last_word(self) -> Json:
         """The document, once it has ended. UserError if there is none."""
+        status = self._process.poll()
+        if self._document is None and status is not None and status < 0:
+            name = signal.Signals(-status).name
+            raise UserError(
+                f"{self._name} was killed ({name}): nothing is managed any more; every thread has "
+                "the scheduling again that it had"
+            )
         if self._document is None:
             raise UserError(f"{self._name} ended without its last word; its message is above")
         return self._document

@@ -4,6 +4,7 @@ error. Tables are takt.terminal's.
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -37,6 +38,15 @@ def replace_closed_streams() -> None:
             setattr(sys, name, os.fdopen(null, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
+def replace_what_streams_cannot_show() -> None:
+    """Has the standard streams show "?" for characters that their encoding lacks, as ASCII lacks
+    "µ".
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def say(message: str) -> None:
     """A message to the person at the terminal, who may have sent standard output elsewhere. Names
     in it may be anybody's.
@@ -50,7 +60,12 @@ def print_json(document: dict[str, Any] | str) -> None:
     reads it need not wait until the command ends.
     """
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
-    print(printable_json(text.rstrip("\n")), flush=True)
+    text = printable_json(text.rstrip("\n"))
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:
+        text = "".join(c if c.isascii() else json.dumps(c).strip('"') for c in text)
+    print(text, flush=True)
 
 
 @contextmanager

@@ -103,13 +103,18 @@ def manage(request: Request, say: Callable[[str], None]) -> Managed:
                 publisher.publish(control.request("status"))
         return program.listen()
 
+    def expect_end() -> None:
+        """So that a chain which is not completed any more is no alert."""
+        with suppress(UserError):
+            control.request("ending")
+
     try:
         environment = (
             recorder.traced(os.environ, program, libraries, request.share)
             if request.command
             else {}
         )
-        status = recorder.supervise(request, environment, look, TICK)
+        status = recorder.supervise(request, environment, look, TICK, expect_end)
     finally:
         program.end()
         asker.end()
@@ -143,7 +148,7 @@ def view(document: Json, *, is_over: bool = False) -> list[Part]:
         parts += [*alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
     elif is_over and not document["events"]:
-        parts.append(f"No decision was taken: {recorder.NOBODY_HEARD}")
+        parts.append(f"No decision was taken: {recorder.nobody_heard()}")
     elif is_over:
         parts.append("No decision was taken: the programs ended before they were up")
     else:
@@ -186,7 +191,9 @@ def _promises(chain: Json, seconds: float, *, is_over: bool) -> str:
     by_host = _by_host(promises)
     to_the_end = " and to the end" if is_over and chain["state"] == "guaranteed" else ""
     kind = chain.get("kind", "latency")
-    goal = f" of {goal_of(chain['goal'], kind)}" if chain["goal"] else ""
+    # A larger bound was promised for another goal, which the file has no more.
+    compares = chain["goal"] and promises["bound"] <= chain["goal"]
+    goal = f" of {goal_of(chain['goal'], kind)}" if compares else ""
     said = (
         f"{tables.cell(chain['id'])}: guaranteed for {duration(promises['guaranteed'])} "
         f"of {significant(seconds)} s{to_the_end}: at most {duration(promises['bound'])}{goal}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import takt_native
-from takt import console, elf, files, labels, runtime, sharing, supervision
+from takt import console, elf, files, labels, readers, runtime, sharing, supervision
 from takt.errors import UserError
 from takt.formatting import count
 from takt.supervision import TICK
@@ -25,11 +25,17 @@ Watch = Callable[[float, int, dict[str, int]], None]
 DEFAULT_EVENTS = ("ros2:*", "takt:*", "dds:*", "rcl:*")
 
 RCLPY_TRACING = Path(__file__).parent / "rclpy_tracing"
-NOBODY_HEARD = (
-    "no program of ROS 2 was heard; those that Takt does not start need its library, as "
-    "'takt doctor' says"
-)
 """The first folder on a Python program's path, so that rclpy's callbacks are traced."""
+
+
+def nobody_heard() -> str:
+    """Why no running program was heard."""
+    if found := readers.others():
+        return readers.in_words(found)
+    return (
+        "no program of ROS 2 was heard; those that Takt does not start need its library, as "
+        "'takt doctor' says"
+    )
 
 
 @dataclass
@@ -236,15 +242,17 @@ def supervise(
     environment: Mapping[str, str],
     look: Callable[[], bool],
     tick: float = TICK,
+    ending: Callable[[], None] = lambda: None,
 ) -> int | None:
     """Starts the request's command, if it has one, with this environment, and calls `look` every
     `tick` seconds until the command or the duration ends, a signal says so, or, without a command,
-    `look` returns False. Returns the command's status; None: there was no command. UserError if it
-    cannot be started. What `look` raises ends the command.
+    `look` returns False; `ending` when the command is told to end. Returns the command's status;
+    None: there was no command. UserError if it cannot be started. What `look` raises ends the
+    command.
     """
     with supervision.signals_kept() as former_mask:
         command = _started(request, environment, former_mask)
-        supervision.supervise(command, request.duration, look, lambda: None, tick)
+        supervision.supervise(command, request.duration, look, lambda: None, tick, ending)
     return command.status if command else None
 
 

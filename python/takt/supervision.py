@@ -214,12 +214,13 @@ def supervise(
     look: Callable[[], bool],
     snapshot: Callable[[], None],
     tick: float = TICK,
+    ending: Callable[[], None] = lambda: None,
 ) -> None:
     """Waits as _until_the_end does. If that fails, nobody is in charge of the command any more:
     then ends it.
     """
     try:
-        _until_the_end(command, duration, look, snapshot, tick)
+        _until_the_end(command, duration, look, snapshot, tick, ending)
     except BaseException:
         _until_the_end(command, 0.0, lambda: True, lambda: None)
         raise
@@ -231,9 +232,11 @@ def _until_the_end(
     look: Callable[[], bool],
     snapshot: Callable[[], None],
     tick: float = TICK,
+    ending: Callable[[], None] = lambda: None,
 ) -> None:
     """Waits for the command's end, or for a signal if there is none, or for the duration's end. A
-    command may outlive its recording, which has ended when `look` returns False.
+    command may outlive its recording, which has ended when `look` returns False. `ending` is called
+    when the command is told to end.
     """
     deadline = time.monotonic() + duration if duration is not None else math.inf
     while True:
@@ -241,6 +244,8 @@ def _until_the_end(
         if left <= 0:
             if command is None:
                 return
+            if not command.told_to_end:
+                ending()
             command.ask_to_end()
             deadline = time.monotonic() + PATIENCE
             continue
@@ -250,6 +255,8 @@ def _until_the_end(
         if received and received.si_signo in ENDING:
             if command is None:
                 return
+            if not command.told_to_end:
+                ending()
             command.forward(received)
         if command and command.ended():
             if command.told_to_end:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -100,16 +100,31 @@ def view(document: Json) -> list[Part]:
         heading += f", {count(lost['programs'], 'program')} not seen from the beginning"
     parts: list[Part] = [heading, ""]
     if not document["events"]:
-        parts.append(f"No chain yet: {recorder.NOBODY_HEARD}")
+        parts.append(f"No chain yet: {recorder.nobody_heard()}")
     elif not document["chains"] and not document["goals_not_found"]:
         parts.append("No chain yet: start ROS 2 programs, or wait until they are up")
     else:
         parts.append(_chains(document["chains"]))
+        parts += _above_bounds(document["chains"])
     parts += [
         tables.cell(f"{goal['name']}: {goal['reason']}") for goal in document["goals_not_found"]
     ]
     parts += alerts.lines(document["alerts"])
     return [*parts, "", _executors(document["executors"])]
+
+
+def _is_above_bound(chain: Json) -> bool:
+    return None not in (chain["max"], chain["bound"]) and chain["max"] > chain["bound"]
+
+
+def _above_bounds(chains: list[Json]) -> Iterator[str]:
+    """A line for each chain that took longer than its bound."""
+    for chain in filter(_is_above_bound, chains):
+        yield tables.cell(
+            f"{chain['id']}: {duration(chain['max'])} is above the bound, "
+            f"{duration(chain['bound'])}: something that the bound rests on does not hold, such as "
+            "a processor for each executor; takt record, then takt latency, says what"
+        )
 
 
 def _chains(chains: list[Json]) -> Table:
@@ -119,11 +134,13 @@ def _chains(chains: list[Json]) -> Table:
         table.add_column(column, right=True)
     for chain in chains:
         colour = "red" if chain["missed"] else ""
-        values = (chain["p50"], chain["p99"], chain["max"], chain["worst"], chain["bound"])
+        longest = styled(duration(chain["max"]), "red" if _is_above_bound(chain) else "")
         table.add_row(
             tables.cell(chain["id"]),
             f"{chain['rate']:.1f} Hz",
-            *map(duration, values),
+            *map(duration, (chain["p50"], chain["p99"])),
+            longest,
+            *map(duration, (chain["worst"], chain["bound"])),
             goal_of(chain["goal"], chain["kind"]),
             styled(str(chain["missed"]) if chain["goal"] is not None else NONE, colour),
         )

@@ -14,7 +14,7 @@ import click
 import pytest
 
 import takt as package
-from robot import run_takt
+from robot import FIXTURES, changed, raw, run_takt
 from takt import cli
 from takt.arguments import Exit
 from takt.errors import UserError
@@ -241,6 +241,21 @@ def test_a_link_to_itself_is_one_line(tmp_path: Path, command: str) -> None:
     done = run_takt(command, loop)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"takt: {loop}: Too many levels of symbolic links\n"
+
+
+def test_a_stream_that_cannot_show_a_character_gets_another_and_json_stays_whole() -> None:
+    documents = [FIXTURES / f"{name}.json" for name in ("model", "bounds", "measurement")]
+    ascii_only = {"LC_ALL": "POSIX", "PYTHONIOENCODING": "ascii"}
+    usual, plain = run_takt("latency", *documents), run_takt("latency", *documents, **ascii_only)
+    assert "–" in usual.stdout
+    assert plain.returncode == usual.returncode
+    assert plain.stdout == usual.stdout.encode("ascii", "replace").decode()
+    named = changed(raw("model"), "chains", 0, "id", value="/größe→\N{PILE OF POO}")
+    text = json.dumps(named)
+    given = ("analyze", "-", "--json")
+    usual, plain = run_takt(*given, stdin=text), run_takt(*given, stdin=text, **ascii_only)
+    assert plain.stdout.isascii()
+    assert json.loads(plain.stdout) == json.loads(usual.stdout)
 
 
 def test_control_c_is_one_line() -> None:

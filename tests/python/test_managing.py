@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from robot import run_takt
 from takt import managing
+from takt.companion import Companion
+from takt.errors import UserError
 from takt.terminal import Table
 
+HEADER = json.dumps(
+    {
+        "format": "takt/decisions",
+        "version": 1,
+        "margin": 10,
+        "calm": 3,
+        "spare": 10,
+        "left": 25,
+        "period": None,
+    }
+)
 MS = 1_000_000
 WIDTH = 200
 PROMISES: dict[str, Any] = {
@@ -91,6 +109,39 @@ def promise_line(**promised: object) -> str:
         if line.startswith("pilot: guaranteed")
     )
     return line
+
+
+def test_a_promise_is_not_compared_with_a_later_goal() -> None:
+    assert "at most 80 ms of 100 ms" in promise_line(kept=9)
+    promises = {**PROMISES, "guaranteed": 10 * 1000 * MS, "bound": 140 * MS}
+    (line,) = (
+        line
+        for line in lines(chain("pilot", "guaranteed", goal=30 * MS, promises=promises))
+        if line.startswith("pilot: guaranteed")
+    )
+    assert "at most 140 ms;" in line
+    assert "30 ms" not in line
+
+
+def test_a_manager_that_was_killed_is_said_to_have_been(tmp_path: Path) -> None:
+    program = tmp_path / "takt-manager"
+    program.write_text("#!/bin/sh\necho '{\"environment\": {}}'; kill -KILL $$\n")
+    program.chmod(0o755)
+    killed = Companion(program, {}, lambda _: None)
+    killed.end()
+    with pytest.raises(UserError, match=r"takt-manager was killed \(SIGKILL\)"):
+        killed.last_word()
+
+
+def test_a_log_that_is_cut_off_within_a_line_is_said_to_be(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text(HEADER + '\n{"time": 1, "cut')
+    done = run_takt("manage", "--replay", log)
+    assert done.returncode == 0, done.stderr
+    assert f"{log}: its last line is cut off and left out" in done.stderr
+    assert json.loads(run_takt("manage", "--replay", log, "--json").stdout)["cut_off"] is True
+    log.write_text(HEADER + "\n")
+    assert "cut off" not in run_takt("manage", "--replay", log).stderr
 
 
 def test_what_the_host_held_up_is_said_apart() -> None:

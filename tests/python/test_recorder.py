@@ -148,6 +148,24 @@ def test_a_signal_that_python_ignores_ends_a_command(name: str) -> None:
     assert supervise(shell(f"kill -{name} $$"), os.environ, goes_on) == 128 + number
 
 
+def test_who_watches_is_told_before_the_command_is_asked_to_end(
+    here: Path,
+) -> None:
+    told: list[bool] = []
+    script = "trap 'touch asked; exit' INT TERM; touch ready"
+    command = shell(script + "; while :; do sleep 0.01; done")
+
+    def look() -> bool:
+        if Path("ready").exists() and not told:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return True
+
+    supervise(command, os.environ, look, 0.01, lambda: told.append(Path("asked").exists()))
+    assert told == [False]
+    supervise(shell("true"), os.environ, goes_on, 0.01, lambda: told.append(True))
+    assert told == [False]
+
+
 # What it leaves
 
 

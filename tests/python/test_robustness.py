@@ -162,6 +162,25 @@ def test_names_of_goals_are_no_markup() -> None:
     assert "[red]x[/]: no [/node]" in shown(watching.view(document))
 
 
+def test_a_measurement_above_its_bound_is_marked() -> None:
+    chain = {"id": "pilot", "rate": 10.0, "p50": 5, "p99": 9, "max": 218_000_000, "worst": 10**9}
+    chain |= {"goal": None, "kind": "latency", "missed": 0}
+    document = {
+        "events": 1,
+        "seconds": 1.0,
+        "lost": {"events": 0, "programs": 0},
+        "chains": [chain | {"bound": 22_900_000}],
+        "alerts": [],
+        "executors": [],
+        "goals_not_found": [],
+    }
+    said = "pilot: 218 ms is above the bound, 22.9 ms: "
+    assert said in shown(watching.view(document))
+    for bound in (218_000_000, None):
+        document["chains"] = [chain | {"bound": bound}]
+        assert "above the bound" not in shown(watching.view(document))
+
+
 def test_terms_of_a_later_version_keep_their_names() -> None:
     assert tables.term_in_words("magic", "/a") == "magic"
     assert tables.term_in_words("execution", "{x}") == "{x} itself"

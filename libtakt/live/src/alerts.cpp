@@ -99,7 +99,8 @@ std::vector<std::string> Alerts::update(Instant now, const std::vector<model::Ch
           fmt::format("alert ended: the programs of chain {} have ended", alert.chain));
       return true;
     }
-    const bool is_over = now - alert.last > calm;
+    const bool is_gone = alert.kind != Alert::Kind::loss && chain == chains.end();
+    const bool is_over = is_gone || now - alert.last > calm;
     if (is_over) lines_.push_back(ended(alert, chains));
     return is_over;
   });

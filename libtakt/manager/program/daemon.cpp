@@ -155,7 +155,19 @@ std::string Daemon::run(int signals) {
   say(monitor_->now(), monitor_->poll());
   static_cast<void>(monitor_->refresh());
   status_.decision = last_words_.words();
+  explain_newcomers();
   return "";
+}
+
+/// A chain that was seen first after the last decision has a reason from before it was seen.
+void Daemon::explain_newcomers() {
+  for (ChainDecision& chain : status_.decision.chains) {
+    const auto& seen = monitor_->model().chains;
+    const bool is_seen = std::ranges::find(seen, chain.id, &model::Chain::id) != seen.end();
+    if (chain.state != ChainState::unmanaged || !is_seen || decided_on_.contains(chain.id))
+      continue;
+    chain.reason = "it ran, but was not seen yet when the last decision was taken";
+  }
 }
 
 std::string Daemon::give_up(std::string reason) {
@@ -273,6 +285,8 @@ void Daemon::decide() {
     if (threads[e].ended) ended.insert(monitor_->model().executors[e].id);
   }
   last_words_.decided(decision, ended);
+  decided_on_.clear();
+  for (const model::Chain& chain : monitor_->model().chains) decided_on_.insert(chain.id);
   status_.decision = std::move(decision);
   status_.advice = manager_.advice();
   status_.up = true;
@@ -347,6 +361,10 @@ std::string Daemon::reload() {
 std::string Daemon::answer(std::string_view request) {
   if (request == "status") return status_line();
   if (request == "reload") return reload();
+  if (request == "ending") {
+    monitor_->expect_end();
+    return json_text(Json{{"heard", true}}) + "\n";
+  }
   if (constexpr std::string_view word = "estimator "; request.starts_with(word)) {
     return hear(request.substr(word.size()));
   }
@@ -359,7 +377,8 @@ std::string Daemon::answer(std::string_view request) {
         body.size(), body);
   }
   return json_text(
-             Json{{"error", "unknown request; one of status, reload, estimator, GET /metrics"}}) +
+             Json{{"error",
+                   "unknown request; one of status, reload, ending, estimator, GET /metrics"}}) +
          "\n";
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,7 @@ class Daemon {
   void say(Instant time, const std::vector<std::string>& lines);
   [[nodiscard]] std::string answer(std::string_view request);
   [[nodiscard]] std::string reload();
+  void explain_newcomers();
   [[nodiscard]] std::string hear(std::string_view answer);
   /// Whether a goal was missed since the last call that a decision could help: that of a degraded
   /// chain is known to be out of reach.
@@ -76,6 +78,8 @@ class Daemon {
   Promises promises_;
   StolenTimes stolen_;
   LastWords last_words_;
+  /// The chains of the model when the last decision was taken.
+  std::set<std::string> decided_on_;
   OwnBudget own_budget_;
   Doubts doubts_;
   Estimators estimators_;

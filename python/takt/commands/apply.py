@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
-from takt import console, files, threads
+from takt import console, files, readers, threads
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO, BAD_INPUT
 from takt.companion import NotStartedError
@@ -162,6 +162,8 @@ def _schedule(request: threads.Request, json: bool) -> None:
     if done.failed:
         raise Exit(BAD_INPUT)
     faults = list(threads.faults(done.document))
+    if not done.document["nodes"] and (found := readers.others()):
+        raise UserError(readers.in_words(found))
     for line in faults:
         console.say(f"takt: {line}")
     if done.command_status:

@@ -149,9 +149,9 @@ def manage(
 
 
 def _replay(log: str, as_json: bool) -> None:
-    found = json_format.loads(
-        takt_native.replay_decisions(files.read_document(log), files.source_name(log))
-    )
+    text, name = files.read_document(log), files.source_name(log)
+    found = json_format.loads(takt_native.replay_decisions(text, name))
+    found["cut_off"] = not text.endswith("\n")
     if as_json:
         console.print_json(found)
     else:
@@ -162,5 +162,10 @@ def _replay(log: str, as_json: bool) -> None:
             console.say(f"takt: {difference}")
         same = len(found["decisions"]) - len(found["differences"])
         console.say(f"{same} of {len(found['decisions'])} decisions are the same again")
+    if found["cut_off"]:
+        console.say(
+            f"takt: {name}: its last line is cut off and left out: who wrote it was killed, or "
+            "still writes"
+        )
     if found["differences"]:
         raise Exit(ANSWER_IS_NO)

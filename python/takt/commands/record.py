@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import takt_native
-from takt import console, files, joining, labels, sharing
+from takt import console, files, joining, labels, readers, sharing
 from takt.arguments import Argument, Exit, Option
 from takt.errors import UserError
 from takt.formatting import count, data_size
@@ -193,6 +193,8 @@ def record(
         _tell_snapshots(recorded, json)
         return
     found = _look_into(recorded)
+    if not (found.events or command) and request.tracer == "ring" and (taken := readers.others()):
+        raise UserError(readers.in_words(taken))
     if json:
         console.print_json(_document(recorded, found))
     # The trace says the same of them, but there may be none.

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Annotated, Any
 
-from takt import console, inputs, watching
+from takt import console, inputs, readers, watching
 from takt.arguments import Argument, Exit, Option
+from takt.errors import UserError
 from takt.terminal import renewed, show
 
 Json = dict[str, Any]
@@ -58,6 +59,8 @@ def watch(
         show(*watching.view(document))
     if status:
         raise Exit(status)
+    if not document["events"] and (found := readers.others()):
+        raise UserError(readers.in_words(found))
 
 
 def _shown(stack: ExitStack, live: bool, json: bool) -> tuple[Callable[[Json], None], int | None]:

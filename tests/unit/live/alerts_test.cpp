@@ -99,7 +99,6 @@ TEST_F(AlertsTest, AGapEndsAlsoWhenItsChainIsGone) {
   chains.clear();
   windows.clear();
   ended.clear();
-  now += 31s;
   look();
   EXPECT_THAT(lines, ElementsAre("alert: chain pilot was not completed for 2.0 s",
                                  "alert ended: there is no chain pilot any more"));

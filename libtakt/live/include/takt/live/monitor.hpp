@@ -137,6 +137,8 @@ class Monitor {
   /// before now(), so that what has happened is known.
   [[nodiscard]] Instant followed_until() const;
   [[nodiscard]] const std::vector<Alert>& alerts() const { return alerts_.present(); }
+  /// The programs are told to end: from now on nobody waits for chains to be completed.
+  void expect_end() { expects_end_ = true; }
   [[nodiscard]] Instant now() const { return now_; }
   [[nodiscard]] const execution::Pass& pass() const { return pass_; }
   [[nodiscard]] const Options& options() const { return options_; }
@@ -169,6 +171,7 @@ class Monitor {
   analysis::Bounds bounds_;
   std::vector<MissingGoal> missing_;
   Alerts alerts_;
+  bool expects_end_ = false;
 };
 
 }  // namespace takt::live
