@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 import takt_native
 from takt import losses
@@ -29,7 +30,7 @@ from takt.documents import (
     ProcessorWait,
 )
 from takt.formatting import count, duration
-from takt.names import executor_labels, label
+from takt.names import executor_labels, label, labels
 
 LONGEST_USUAL_QUEUE = 10
 """Messages that wait where a model does not say how many may: the depth that rclcpp proposes."""
@@ -86,8 +87,7 @@ def examine(
     if cores is None:
         recorded = measurement.provenance.get("cores")
         cores = recorded if isinstance(recorded, int) and recorded > 0 else None
-    return [
-        *_supplies(model, measurement, cores),
+    others = [
         *_execution_times(model, measurement),
         *_suspensions(model, measurement),
         *_activations(model, measurement),
@@ -104,6 +104,7 @@ def examine(
         *_unnamed_work(model),
         *of_model,
     ]
+    return [*_supplies(model, bounds, measurement, cores, others), *others]
 
 
 def checked(measurement: Measurement) -> set[Subject]:
@@ -209,7 +210,15 @@ def _unnamed_work(model: Model) -> Iterator[Finding]:
             yield Finding(Subject.RECORDING, Standing.UNSECURED, text, executor)
 
 
-def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iterator[Finding]:
+def _supplies(
+    model: Model,
+    bounds: Bounds,
+    measurement: Measurement,
+    cores: int | None,
+    others: Iterable[Finding],
+) -> Iterator[Finding]:
+    """`others`: what else is not known to hold."""
+    late = {} if measurement.processor_waits else _late_callbacks(model, bounds, measurement)
     observed = {thread.id: thread for thread in measurement.executors}
     waits = {wait.executor: wait for wait in measurement.processor_waits}
     names = executor_labels(model)
@@ -227,7 +236,54 @@ def _supplies(model: Model, measurement: Measurement, cores: int | None) -> Iter
             text = f"executor {names[executor.id]} {lacking}"
             wait = waits.get(executor.id)
             excess = wait.longest if wait else 0
+            slowest = late.get(executor.id)
+            if slowest and not _explains(others, executor.id, slowest.excess):
+                text, excess = f"{text}: {slowest.text}", slowest.excess
             yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id, excess=excess)
+
+
+class _Late(NamedTuple):
+    """A callback that took longer from its activation to its end than its own bound."""
+
+    excess: int
+    text: str
+
+
+def _late_callbacks(model: Model, bounds: Bounds, measurement: Measurement) -> dict[str, _Late]:
+    """By executor, the callback that exceeded its own bound by most."""
+    bound_of = {each.id: each.bound for each in bounds.callbacks}
+    taken = {each.id: each.response_time.max for each in measurement.callbacks}
+    names = labels(model.callbacks)
+    found: dict[str, _Late] = {}
+    for callback in model.callbacks:
+        longest, bound = taken.get(callback.id), bound_of.get(callback.id)
+        if longest is None or bound is None or longest <= bound:
+            continue
+        text = (
+            f"{names[callback.id]} took {duration(longest)} from its activation to its end, "
+            f"{duration(longest - bound)} more than its bound"
+        )
+        late = _Late(longest - bound, text)
+        found[callback.executor] = max(found.get(callback.executor, late), late)
+    return found
+
+
+EXPLAINING = 4
+"""What exceeds its assumption by a quarter of a delay may have caused it, as it may count several
+times."""
+
+
+def _explains(findings: Iterable[Finding], executor: str, excess: int) -> bool:
+    """Whether what the recording refutes of an executor may have made a callback of it late by so
+    much, rather than a processor that was missing.
+    """
+    refuted = [
+        finding
+        for finding in findings
+        if finding.executor == executor and finding.standing is Standing.VIOLATED
+    ]
+    in_all = sum(finding.excess for finding in refuted)
+    return EXPLAINING * in_all >= excess or any(not finding.excess for finding in refuted)
 
 
 def _unsecured_supply(

@@ -509,6 +509,39 @@ def test_a_processor_that_was_seen_missing_for_long_comes_before_excesses_of_mic
     assert (kept.status, kept.conditional) == (Status.MET, True)
 
 
+def test_without_events_of_the_scheduler_the_stage_that_exceeded_its_bound_is_named() -> None:
+    """Nothing guarantees any executor's processor; one callback was late by its own bound."""
+    dedicated = MODEL
+    for i in range(len(MODEL["executors"])):
+        dedicated = changed(dedicated, "executors", i, "supply", value={"kind": "dedicated"})
+    on_chain = MODEL["chains"][0]["callbacks"]
+    callback = next(one for one in MODEL["callbacks"] if one["id"] == on_chain[-1])
+    place = next(i for i, one in enumerate(MEASUREMENT["callbacks"]) if one["id"] == on_chain[-1])
+    bound = next(one["bound"] for one in BOUNDS["callbacks"] if one["id"] == on_chain[-1])
+    late = changed(slow(90), "callbacks", place, "response_time", "max", value=bound + 14_000_000)
+    found = verdict(dedicated, measured=late)
+    assert found.status is Status.VIOLATED
+    assert found.explanation is not None
+    executor = names.executor_labels(model())[callback["executor"]]
+    assert found.explanation.startswith(f"executor {executor} is assumed to have a processor")
+    assert "14 ms more than its bound" in found.explanation
+    assert found.explanation.count("processor to itself") == 1
+    # Nobody exceeded its own: each of them may have been the cause.
+    nobody = verdict(dedicated, measured=slow(90)).explanation
+    assert nobody is not None
+    assert nobody.count("processor to itself") == len({one.executor for one in found.conditions})
+    # What explains the delay is refuted, so the processor is not to blame.
+    at = next(i for i, one in enumerate(MEASUREMENT["callbacks"]) if one["id"] == on_chain[-1])
+    longest = callback["execution_time"]["curve"][0] + 13_000_000
+    ran = verdict(
+        dedicated,
+        measured=changed(late, "callbacks", at, "execution_time", "max", value=longest),
+    )
+    assert ran.explanation is not None
+    assert "more than its bound" not in ran.explanation
+    assert "longer than the" in ran.explanation
+
+
 def test_a_run_that_sends_more_messages_than_the_model_is_named() -> None:
     edge = MODEL["edges"][0]
     seen = {"from": edge["from"], "to": edge["to"], "count": 5, "most_of_one_run": 5}
