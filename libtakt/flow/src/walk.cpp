@@ -18,6 +18,10 @@ std::ptrdiff_t most_passes(execution::CallbackKind kind) {
   return kind == CallbackKind::service || kind == CallbackKind::client ? 8 : 1;
 }
 
+/// How often a way passes a callback whose node sends to itself, to try again. A message may be
+/// tried more often; then it has no flow.
+constexpr std::ptrdiff_t most_tries = 64;
+
 }  // namespace
 
 std::uint32_t key_of(const Step& step) {
@@ -114,12 +118,23 @@ bool PathCollector::Walk::step() {
   return steps_ <= most_steps;
 }
 
+/// Not if the way came round to the callback itself. Through its own node alone it may: that is no
+/// loop of the system, but another try.
+bool PathCollector::Walk::may_pass(execution::ObservedCallbackIndex callback) const {
+  const auto passes = std::ranges::count(passed_, callback);
+  if (passes < most_passes(objects_[callback].kind)) return true;
+  const auto node = objects_.node_of(objects_[callback]);
+  const auto since = std::find(passed_.rbegin(), passed_.rend(), callback);
+  return node && passes < most_tries && std::all_of(passed_.rbegin(), since, [&](auto between) {
+           return objects_.node_of(objects_[between]) == node;
+         });
+}
+
 void PathCollector::Walk::before_run(InstanceId id, LinkKind kind, std::uint32_t parent) {
   const Store& store = history_.store();
   const Run& run = *store.find(id);
-  if (std::ranges::count(passed_, run.callback) >= most_passes(objects_[run.callback].kind) ||
-      depth_ == most_hops) {
-    return;  // the way came round to the callback itself
+  if (depth_ == most_hops || !may_pass(run.callback)) {
+    return;
   }
   if (!step()) {
     return;

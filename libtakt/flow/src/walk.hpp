@@ -26,6 +26,7 @@ class PathCollector::Walk {
   void from(PublicationId last, std::uint64_t number, Follow follow);
   /// Counts a step back. Returns whether there may be another one on the ways to this sink.
   bool step();
+  [[nodiscard]] bool may_pass(execution::ObservedCallbackIndex callback) const;
   void before_run(InstanceId run, LinkKind kind, std::uint32_t node);
   void before_message(PublicationId message, std::uint32_t node);
   void begin_at(const Hop& source, std::uint32_t node);

@@ -105,6 +105,42 @@ TEST_F(OneToOne, AWayPassesAServiceAsOftenAsItIsAwaited) {
                           "/last:/answered"));
 }
 
+/// The node sends a message to itself until it has done the work.
+TEST_F(OneToOne, AWayPassesANodeAsOftenAsItTriesAgain) {
+  const test::Publisher again = scenario.publisher(middle, middle_node, "/again");
+  const auto on_again = scenario.subscription(middle, middle_node, "/again");
+  for (const std::int64_t i : {0, 1}) {
+    scenario.now = 5'000 * (i + 1);
+    scenario.run(source, timer, 100, std::pair(a, i + 1));
+    scenario.handle(middle, on_a, i + 1, 200, std::pair(again, 10 * i + 1));
+    scenario.handle(middle, on_again, 10 * i + 1, 50, std::pair(again, 10 * i + 2));
+    scenario.handle(middle, on_again, 10 * i + 2, 50, std::pair(again, 10 * i + 3));
+    scenario.handle(middle, on_again, 10 * i + 3, 50, std::pair(b, i + 1));
+    scenario.handle(sink, on_b, i + 1, 100);
+  }
+  const json document = follow(scenario);
+  EXPECT_THAT(paths(document), ElementsAre("/source:timer-5ms > /sync_one_to_one:/topic_a > "
+                                           "/sync_one_to_one:/again > /sync_one_to_one:/again > "
+                                           "/sync_one_to_one:/again > /sink:/topic_b"));
+  EXPECT_EQ(document["flows"][0]["count"], 2);
+  EXPECT_EQ(document["flows"][0]["max"], 350'000);
+}
+
+/// A loop over another node leads on for ever; a way passes it once.
+TEST_F(OneToOne, AWayPassesALoopOverTwoNodesOnce) {
+  const test::Publisher back = scenario.publisher(sink, sink_node, "/back");
+  const auto on_back = scenario.subscription(middle, middle_node, "/back");
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.handle(middle, on_a, 1, 100, std::pair(b, 1));
+  for (const std::int64_t i : {1, 2, 3}) {
+    scenario.handle(sink, on_b, i, 100, std::pair(back, i));
+    scenario.handle(middle, on_back, i, 100, std::pair(b, i + 1));
+  }
+  for (const std::string& path : paths(follow(scenario, between("/source", "/sink")))) {
+    EXPECT_EQ(path, "/source:timer-5ms > /sync_one_to_one:/topic_a > /sink:/topic_b");
+  }
+}
+
 /// What is announced of one subscription says nothing of another's message.
 TEST_F(OneToOne, OnlyTheAnnouncedSubscriptionTakesFromSharedMemory) {
   scenario.now = 5'000;
