@@ -70,6 +70,20 @@ def test_nothing_is_lost_between_processes() -> None:
     assert ran["motor"] == ran["camera"]
 
 
+def test_several_edges_along_a_topic_are_as_many_messages(tmp_path: Path) -> None:
+    model = json.loads((MODELS / "pipeline.json").read_text(encoding="utf-8"))
+    model["edges"] *= 3
+    for callback in model["callbacks"]:
+        callback["execution_time"] = {"curve": [100_000]}
+    burst = tmp_path / "burst.json"
+    burst.write_text(json.dumps(model))
+    done = run(str(burst), "--json", "--duration", "1")
+    assert done.returncode == 0, done.stderr
+    ran = counts(json.loads(done.stdout))
+    assert ran["camera"] > 0
+    assert ran["motor"] == 3 * ran["camera"]
+
+
 def test_requests_come_back_as_responses() -> None:
     ran = counts(document("service_call", "--duration", "1"))
     assert ran["decide"] > 0

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "takt/base/try.hpp"
 #include "takt/model/names.hpp"
@@ -180,11 +182,13 @@ class Planner {
 
   Result<std::vector<Output>> outputs_of(CallbackIndex from) const {
     std::vector<Output> outputs;
+    std::map<std::pair<std::string, CallbackIndex>, std::int64_t> messages;  // topic, receiver
     const auto edges = outgoing_.find(from);
     if (edges == outgoing_.end()) return outputs;
     for (const Edge* edge : edges->second) {
       auto output = TAKT_TRY(output_along(*edge));
       if (!output) continue;
+      const std::int64_t number = ++messages[{output->name, edge->to}];
       const auto same = std::ranges::find_if(outputs, [&](const Output& other) {
         return other.kind == output->kind && other.kind == Output::Kind::topic &&
                other.name == output->name;
@@ -193,7 +197,8 @@ class Planner {
         outputs.push_back(std::move(*output));
         continue;
       }
-      // One publication reaches every subscription of the topic.
+      // One publication reaches every subscription of the topic. Several edges to one of them are
+      // several messages.
       if (same->triggered_by != output->triggered_by) {
         return error(
             "callback \"{}\": its edges along {} have different triggered_by, but one publication "
@@ -201,6 +206,7 @@ class Planner {
             model_[from].id, same->name);
       }
       same->message_size = std::max(same->message_size, output->message_size);
+      same->messages = std::max(same->messages, number);
     }
     return outputs;
   }
@@ -215,6 +221,7 @@ class Planner {
                   .client = {},
                   .waitable = edge.to,
                   .message_size = edge.message_size,
+                  .messages = 1,
                   .triggered_by = edge.triggered_by,
                   .share = {}};
     switch (to.kind) {

@@ -185,9 +185,9 @@ Result<Work*> Entities::make_work(const WorkloadCallback& planned) {
   std::vector<Work::Send> sends;
   for (const Output& output : planned.outputs) {
     const NodePointer owner = TAKT_TRY(node(planned.node));
-    auto send =
+    const auto send =
         TAKT_TRY(make_send(output, static_cast<std::uint32_t>(planned.callback.value()), owner));
-    sends.push_back(std::move(send));
+    sends.insert(sends.end(), static_cast<std::size_t>(output.messages), send);
   }
   std::optional<JoinQueue> join;
   if (planned.join) join.emplace(model_.joins[*planned.join]);

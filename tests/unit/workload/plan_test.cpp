@@ -64,6 +64,22 @@ TEST(WorkloadPlan, PublishesOnceForAllSubscriptionsOfATopic) {
   EXPECT_EQ(only(plan, 2).queue_depth, 3U);
 }
 
+TEST(WorkloadPlan, PublishesAsManyMessagesAsEdgesLeadToOneReceiver) {
+  const std::string x = R"(, "topic": "/x")";
+  const std::string y = R"(, "topic": "/y")";
+  const model::Model model =
+      parse(callback("t", "timer", periodic) + "," + callback("a", "subscription", x) + "," +
+                callback("b", "subscription", x) + "," + callback("c", "subscription", y),
+            edge("t", "a", x) + "," + edge("t", "b", x) + "," + edge("t", "a", x) + "," +
+                edge("t", "c", y) + "," + edge("t", "a", x));
+  const std::vector<Output> outputs = only(plan_workload(model).value(), 0).outputs;
+  ASSERT_EQ(outputs.size(), 2U);
+  EXPECT_EQ(outputs[0].name, "/x");
+  EXPECT_EQ(outputs[0].messages, 3);
+  EXPECT_EQ(outputs[1].name, "/y");
+  EXPECT_EQ(outputs[1].messages, 1);
+}
+
 TEST(WorkloadPlan, NamesUnnamedTopicsAfterTheSubscription) {
   const model::Model model = parse(
       callback("t", "timer", periodic) + "," + callback("a b", "subscription"), edge("t", "a b"));

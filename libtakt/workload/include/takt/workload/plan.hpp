@@ -12,7 +12,7 @@
 /// How a timing model becomes ROS 2 entities. Pure values: nothing here needs ROS.
 namespace takt::workload {
 
-/// A message or a trigger that an instance of a callback sends when it is done with most of its
+/// Messages or a trigger that an instance of a callback sends when it is done with most of its
 /// work.
 struct Output {
   enum class Kind { topic, service, waitable };
@@ -26,6 +26,8 @@ struct Output {
   /// The waitable to trigger.
   model::CallbackIndex waitable;
   std::int64_t message_size = 0;
+  /// How many messages on a topic: as many as the most edges along it that lead to one callback.
+  std::int64_t messages = 1;
   /// Sources of activations that make the callback send this; none: all.
   std::optional<std::vector<model::CallbackIndex>> triggered_by;
   /// Which instances send the request, if it is one; none: all.
