@@ -4,6 +4,7 @@ error. Tables are takt.terminal's.
 
 from __future__ import annotations
 
+import codecs
 import io
 import itertools
 import json
@@ -38,13 +39,24 @@ def replace_closed_streams() -> None:
             setattr(sys, name, os.fdopen(null, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
+_PLAIN = {"µ": "u", "–": "-", "→": "->", "≥": ">=", "✓": "+", "✗": "-", "\u202f": " "}
+"""What stands for a character of ours where an encoding lacks it."""
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    missing = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(character, "?") for character in missing), error.end
+
+
 def replace_what_streams_cannot_show() -> None:
-    """Has the standard streams show "?" for characters that their encoding lacks, as ASCII lacks
-    "µ".
+    """Has the standard streams show others for characters that their encoding lacks, as ASCII
+    lacks "µ".
     """
+    codecs.register_error("takt", _plain)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(errors="takt")
 
 
 def say(message: str) -> None:

@@ -249,13 +249,13 @@ def test_a_stream_that_cannot_show_a_character_gets_another_and_json_stays_whole
     usual, plain = run_takt("latency", *documents), run_takt("latency", *documents, **ascii_only)
     assert "–" in usual.stdout
     assert plain.returncode == usual.returncode
-    assert plain.stdout == usual.stdout.encode("ascii", "replace").decode()
+    assert plain.stdout == usual.stdout.replace("–", "-")
     named = changed(raw("model"), "chains", 0, "id", value="/größe→\N{PILE OF POO}")
     text = json.dumps(named)
     given = ("analyze", "-", "--json")
     usual, plain = run_takt(*given, stdin=text), run_takt(*given, stdin=text, **ascii_only)
     assert plain.stdout.isascii()
-    assert json.loads(plain.stdout) == json.loads(usual.stdout)
+    assert json.loads(plain.stdout)["chains"] == json.loads(usual.stdout)["chains"]
 
 
 def test_control_c_is_one_line() -> None:
