@@ -32,7 +32,7 @@ def test_measured_bound_and_goal_stand_in_one_table() -> None:
     done = run_takt("latency", *DOCUMENTS)
     assert (done.returncode, done.stderr) == (0, "")
     header, first, second = (line.split() for line in done.stdout.splitlines())
-    assert " ".join(header) == "Chain Count p50 p99 Max Goal Verdict Bound Guaranteed"
+    assert " ".join(header) == "Chain Messages p50 p99 Max Goal Verdict Bound Guaranteed"
     assert (first[0], first[-4], first[-1]) == ("stop", "met", "yes")
     assert (second[-4], second[-1]) == (NONE, "yes")
 
