@@ -27,7 +27,7 @@ PUBLISHED = "16 to 19"
 
 def main() -> int:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
-    watch = takt_native.Watch(None, "", only_started=True, window=10**10)
+    watch = takt_native.Watch("ring", None, "", only_started=True, window=10**10)
     environment = recorder.traced(os.environ, watch, recorder.preloaded("ring"))
     command = [sys.executable, "-m", "takt", "run", str(MODEL), "--duration", str(seconds)]
     events = models = 0.0

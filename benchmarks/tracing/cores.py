@@ -1,10 +1,12 @@
-"""Measures how much processor time a recording costs: by the ring, and by probes in the kernel.
+"""Measures how much processor time a recording, or a watch, costs: by the ring, and by probes in the
+kernel.
 
-    cores.py [SECONDS]
+    cores.py [SECONDS [record|watch [RATE]]]
 
-Four programs of rclpy, all with Takt's libtracetools.so, send each 200 messages a second, of which
-two programs hear each. Every round measures them for SECONDS (10) without a recorder, and with each
-backend; medians of five rounds. Needs root, and a machine where no other ROS 2 runs.
+Programs of rclpy, all with Takt's libtracetools.so, send each RATE (200) messages a second, of
+which two programs hear each; four programs for takt record, five for takt watch. Every round
+measures them for SECONDS (10) without a recorder, and with each backend; medians of five rounds.
+Needs root, and a machine where no other ROS 2 runs.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from pathlib import Path
 
 from takt import loopback, runtime
 
-PROGRAMS = 4
+PROGRAMS = {"record": 4, "watch": 5}
 ROUNDS = 5
 TAKT = [sys.executable, "-m", "takt"]
 BACKENDS = ["", "ring", "ebpf"]
+SETTLING = 10
+"""Seconds until a recorder has found the programs, and what is in their memory."""
 
 
 def processor_time(process: int) -> float:
@@ -70,12 +74,7 @@ def record(programs: Programs, backend: str, seconds: float) -> Found:
     with tempfile.TemporaryDirectory(prefix="takt-benchmark-") as scratch:
         trace = Path(scratch) / "trace"
         command = [*TAKT, "record", "--backend", backend, "-o", str(trace)]
-        recorder = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        time.sleep(5)
-        per_message, cores, _ = measure(programs, recorder.pid, seconds)
-        recorder.send_signal(signal.SIGINT)
-        if recorder.wait() != 0:
-            sys.exit(f"cores: the recorder of {backend} failed")
+        per_message, cores, _ = beside(programs, command, subprocess.DEVNULL, seconds)
         info = subprocess.run(
             [*TAKT, "info", "--json", str(trace)],
             check=True,
@@ -89,23 +88,52 @@ def record(programs: Programs, backend: str, seconds: float) -> Found:
     return Found(per_message, cores, document["events"] / sent)
 
 
+def watch(programs: Programs, backend: str, seconds: float) -> Found:
+    """Measures beside a watch that has found the programs."""
+    before, sent = time.monotonic(), programs.sent()
+    command = [*TAKT, "watch", "--backend", backend, "--json"]
+    per_message, cores, said = beside(programs, command, subprocess.PIPE, seconds)
+    rate = (programs.sent() - sent) / (time.monotonic() - before)
+    document = json.loads(said)
+    if document["lost"]["events"]:
+        print(f"{backend}: {document['lost']['events']} events lost", file=sys.stderr)
+    return Found(per_message, cores, document["events"] / document["seconds"] / rate)
+
+
+def beside(
+    programs: Programs, command: list[str], output: int, seconds: float
+) -> tuple[float, float, str]:
+    """Processor time of the programs for a message, cores of the command, and what it prints."""
+    recorder = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL, text=True)
+    time.sleep(SETTLING)
+    per_message, cores, _ = measure(programs, recorder.pid, seconds)
+    recorder.send_signal(signal.SIGINT)
+    said, _ = recorder.communicate()
+    if recorder.returncode != 0:
+        sys.exit(f"cores: failed: {' '.join(command)}")
+    return per_message, cores, said
+
+
 def main() -> None:
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 10
+    measured = {"record": record, "watch": watch}[sys.argv[2] if len(sys.argv) > 2 else "record"]
+    count = PROGRAMS[measured.__name__]
+    rate_asked = sys.argv[3] if len(sys.argv) > 3 else "200"
     environment = {**loopback.environment(), "LD_PRELOAD": str(runtime.tracetools())}
     chatter = [sys.executable, str(Path(__file__).with_name("chatter.py"))]
     found: dict[str, list[Found]] = {backend: [] for backend in BACKENDS}
     with tempfile.TemporaryDirectory(prefix="takt-benchmark-") as folder:
-        counts = [Path(folder) / str(i) for i in range(PROGRAMS)]
-        for count in counts:
-            count.write_bytes(bytes(8))
+        counts = [Path(folder) / str(i) for i in range(count)]
+        for file in counts:
+            file.write_bytes(bytes(8))
         children = [
             subprocess.Popen(
-                [*chatter, str(i), str(PROGRAMS), str(count)],
+                [*chatter, str(i), str(count), str(file), rate_asked],
                 env=environment,
                 stdout=subprocess.PIPE,
                 text=True,
             )
-            for i, count in enumerate(counts)
+            for i, file in enumerate(counts)
         ]
         try:
             for child in children:
@@ -116,7 +144,7 @@ def main() -> None:
             for _ in range(ROUNDS):
                 for backend in BACKENDS:
                     if backend:
-                        found[backend].append(record(programs, backend, seconds))
+                        found[backend].append(measured(programs, backend, seconds))
                     else:
                         per_message, _, sent = measure(programs, None, seconds)
                         found[backend].append(Found(per_message, 0, 0))

@@ -36,19 +36,6 @@ std::string to_json(const capture::Status& status) {
                              {"late_processes", status.losses.late_processes}});
 }
 
-Result<capture::Tracer> tracer_named(const std::string& name) {
-  if (name == "lttng") {
-    return capture::Tracer::lttng;
-  }
-  if (name == "ring") {
-    return capture::Tracer::ring;
-  }
-  if (name == "ebpf") {
-    return capture::Tracer::ebpf;
-  }
-  return error("'{}' is not a tracer; expected lttng, ring or ebpf", name);
-}
-
 /// A recording in progress, as long as the Python object lives or until stop().
 class Recording {
  public:
@@ -56,7 +43,7 @@ class Recording {
             bool kernel, bool only_started, std::uint64_t snapshot_size,
             std::vector<std::string> include, std::vector<std::string> exclude,
             std::uint64_t buffer_size)
-      : recording_(unwrap(capture::Recording::start({unwrap(tracer_named(tracer)),
+      : recording_(unwrap(capture::Recording::start({unwrap(capture::tracer_named(tracer)),
                                                      output,
                                                      std::move(events),
                                                      kernel,

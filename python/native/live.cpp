@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "native.hpp"
+#include "takt/capture/recording.hpp"
+#include "takt/capture/running_programs.hpp"
 #include "takt/goals/goals.hpp"
 #include "takt/live/monitor.hpp"
 #include "takt/model/json.hpp"
@@ -25,12 +27,13 @@ namespace takt::native {
 
 namespace {
 
-/// Watches running programs through their rings as long as the Python object lives.
+/// Watches running programs as long as the Python object lives.
 class Watch {
  public:
-  Watch(const std::optional<std::string>& goals_text, const std::string& goals_source,
-        bool only_started, std::int64_t window) {
+  Watch(const std::string& tracer, const std::optional<std::string>& goals_text,
+        const std::string& goals_source, bool only_started, std::int64_t window) {
     live::Monitor::Options options;
+    options.tracer = unwrap(capture::tracer_named(tracer));
     options.only_started = only_started;
     options.window = Duration{window};
     if (goals_text) {
@@ -68,12 +71,21 @@ class Watch {
 
 void bind_live(nb::module_& module) {
   const auto released = nb::call_guard<nb::gil_scoped_release>();
+  module.def(
+      "running_programs",
+      [](const std::string& tracer) {
+        return capture::running_programs(unwrap(capture::tracer_named(tracer)));
+      },
+      nb::arg("tracer"), released,
+      "The processes of ROS 2 that run, except this one, and whether a tracer (lttng, ring or ebpf) "
+      "sees what they do.");
   nb::class_<Watch>(module, "Watch",
-                    "Watches ROS 2 programs through their rings. Raises InputError.")
-      .def(nb::init<const std::optional<std::string>&, const std::string&, bool, std::int64_t>(),
-           nb::arg("goals").none(), nb::arg("source"), nb::arg("only_started"), nb::arg("window"),
+                    "Watches running ROS 2 programs. Raises InputError.")
+      .def(nb::init<const std::string&, const std::optional<std::string>&, const std::string&, bool,
+                    std::int64_t>(),
+           nb::arg("tracer"), nb::arg("goals").none(), nb::arg("source"), nb::arg("only_started"), nb::arg("window"),
            released,
-           "goals: text of a goals file, None: every chain without goals; source names it in "
+           "tracer: ring or ebpf. goals: text of a goals file, None: every chain without goals; source names it in "
            "messages. only_started: only commands that get environment(). window: over how many "
            "nanoseconds latencies are reported.")
       .def("environment", &Watch::environment,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from takt import alerts, cheap_mode, control, diagnostics, needs, recorder, runtime, tables
+from takt import alerts, cheap_mode, control, diagnostics, hearing, needs, recorder, runtime, tables
 from takt.companion import Companion
 from takt.errors import UserError
 from takt.formatting import count, duration, goal_of, significant
@@ -71,6 +71,7 @@ def manage(request: Request, say: Callable[[str], None]) -> Managed:
         "slots": dispatcher.share(plan) if plan else 0,
         "shaped": sorted({one for chain in plan.chains for one in chain.executors}) if plan else [],
         "goals": str(Path(request.goals).absolute()),
+        "backend": "ring",
         "only_started": bool(request.command),
         "dry_run": request.dry_run,
         "margin": request.margin,
@@ -148,7 +149,7 @@ def view(document: Json, *, is_over: bool = False) -> list[Part]:
         parts += [*alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
     elif is_over and not document["events"]:
-        parts.append(f"No decision was taken: {recorder.nobody_heard()}")
+        parts.append(f"No decision was taken: {hearing.nobody_heard('ring')}")
     elif is_over:
         parts.append("No decision was taken: the programs ended before they were up")
     else:

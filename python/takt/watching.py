@@ -1,4 +1,4 @@
-"""Running programs, watched through their rings: what `takt watch` shows."""
+"""Running programs, watched as things happen: what `takt watch` shows."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import takt_native
-from takt import alerts, console, files, recorder, tables
+from takt import alerts, console, files, hearing, recorder, tables
 from takt.formatting import NONE, count, duration, goal_of, significant
 from takt.terminal import Part, Table, styled
 
 Json = dict[str, Any]
 
 TICK = 0.1
-"""Seconds between two looks at the rings, which have room for the events of ten times as long."""
+"""Seconds between two looks at the events, of which there is room for ten times as long."""
 SHOWN_EVERY = 1.0
 MODEL_EVERY = 5.0
 """Seconds between two models of what runs, unless something starts or ends."""
@@ -32,19 +32,23 @@ def watch(
     window: float,
     show: Callable[[Json], None],
     command_output: int | None = None,
+    backend: hearing.Backend | None = None,
 ) -> tuple[Json, int | None]:
     """Watches a command, or what runs already, and calls `show` with a takt/watch document every
     second. Returns the last one and the command's status. UserError or takt_native.InputError if it
     cannot.
     """
-    libraries = recorder.preloaded("ring") if command else []
     text = files.read_document(goals) if goals is not None else None
-    watched = takt_native.Watch(
-        text,
-        files.source_name(goals) if goals is not None else "",
-        only_started=bool(command),
-        window=round(window * 1e9),
-    )
+    source = files.source_name(goals) if goals is not None else ""
+
+    def begin(tracer: str) -> tuple[takt_native.Watch, list[Path]]:
+        libraries = recorder.preloaded(tracer) if command else []
+        watched = takt_native.Watch(
+            tracer, text, source, only_started=bool(command), window=round(window * 1e9)
+        )
+        return watched, libraries
+
+    watched, libraries = hearing.start(backend, command, begin)
     for warning in watched.warnings():
         console.say(f"takt: warning: {warning}")
     clock = _Clock(watched, show)
@@ -100,7 +104,7 @@ def view(document: Json) -> list[Part]:
         heading += f", {count(lost['programs'], 'program')} not seen from the beginning"
     parts: list[Part] = [heading, ""]
     if not document["events"]:
-        parts.append(f"No chain yet: {recorder.nobody_heard()}")
+        parts.append(f"No chain yet: {hearing.nobody_heard(document['backend'])}")
     elif not document["chains"] and not document["goals_not_found"]:
         parts.append("No chain yet: start ROS 2 programs, or wait until they are up")
     else:
@@ -110,7 +114,9 @@ def view(document: Json) -> list[Part]:
         tables.cell(f"{goal['name']}: {goal['reason']}") for goal in document["goals_not_found"]
     ]
     parts += alerts.lines(document["alerts"])
-    return [*parts, "", _executors(document["executors"])]
+    parts += ["", _executors(document["executors"])]
+    unseen = [f"Not seen: {line}" for line in document["unseen"]]
+    return [*parts, "", *map(tables.cell, unseen)] if unseen else parts
 
 
 def _is_above_bound(chain: Json) -> bool:

@@ -153,9 +153,11 @@ def test_names_of_goals_are_no_markup() -> None:
     document = {
         "events": 0,
         "seconds": 1.0,
+        "backend": "ring",
         "lost": {"events": 0, "programs": 0},
         "chains": [],
         "alerts": [],
+        "unseen": [],
         "executors": [],
         "goals_not_found": [{"name": "[red]x[/]", "reason": "no [/node]"}],
     }

@@ -18,7 +18,7 @@
 #include "ros_programs.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/base/try.hpp"
-#include "takt/capture/ring/event.hpp"
+#include "takt/capture/event.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/ctf/event_classes.hpp"
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "process_sink.hpp"
 #include "takt/ctf/event_classes.hpp"
 #include "takt/ctf/trace.hpp"
 
@@ -24,7 +25,7 @@ namespace takt::capture {
 /// The tracepoints of one process as a CTF trace of its own. Each thread has a stream, because the
 /// events of a thread come in order and those of different threads need not. One more stream holds
 /// the descriptions of objects, without which nothing else can be understood.
-class ProcessTrace {
+class ProcessTrace final : public ProcessSink {
  public:
   /// Makes the trace. `tracer`: where the events come from; `events`: mask of those that can occur.
   /// Error: the directory cannot be written.
@@ -35,19 +36,14 @@ class ProcessTrace {
   /// Appends an event; `name` is the thread's and taken from its first event. False if the process
   /// has more threads than there can be streams.
   bool append(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
-              std::uint16_t event, std::span<const std::byte> fields);
-  /// Appends an initialisation event of an object that is older than the recording, which began at
-  /// `time`.
+              std::uint16_t event, std::span<const std::byte> fields) override;
   void append_object(std::uint64_t time, std::uint32_t thread, std::span<const char, 16> name,
-                     std::uint16_t event, std::span<const std::byte> fields);
+                     std::uint16_t event, std::span<const std::byte> fields) override;
   /// Says how many events of a thread have been lost so far.
   bool set_discarded(std::uint32_t thread, std::span<const char, 16> name, std::uint64_t count);
-  /// Says how many events of objects have been lost so far.
-  void set_discarded_objects(std::uint64_t count) { objects_->set_discarded(count); }
-  /// Writes what is buffered.
-  void flush();
-  /// Events that the storage did not take.
-  [[nodiscard]] std::uint64_t unwritten() const;
+  void set_discarded_objects(std::uint64_t count) override { objects_->set_discarded(count); }
+  void flush() override;
+  [[nodiscard]] std::uint64_t unwritten() const override;
 
  private:
   struct Thread {

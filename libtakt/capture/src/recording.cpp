@@ -22,6 +22,7 @@
 #include "takt/base/try.hpp"
 #include "takt/capture/ring/selection_text.hpp"
 #include "takt/ctf/storage.hpp"
+#include "without_probes.hpp"
 
 namespace takt::capture {
 
@@ -147,12 +148,11 @@ std::uint64_t free_space(const fs::path& directory) {
 Result<std::unique_ptr<Backend>> start_probes(ctf::Storage& storage, const Options& options,
                                               bool calls) {
 #ifdef TAKT_WITH_EBPF
-  return ebpf::Recorder::start(storage, options, calls);
+  auto traces = TAKT_TRY(ebpf::traces_in(storage, options.kernel));
+  return ebpf::Recorder::start(std::move(traces), options, calls);
 #else
   static_cast<void>(storage), static_cast<void>(options), static_cast<void>(calls);
-  return error(
-      "built without probes in the kernel: they need an x86-64 machine, clang and libbpf when Takt "
-      "is built");
+  return error("{}", without_probes);
 #endif
 }
 
@@ -204,6 +204,25 @@ Result<std::vector<std::unique_ptr<Backend>>> start_backends(const fs::path& dir
 }
 
 }  // namespace
+
+std::string_view to_string(Tracer tracer) {
+  switch (tracer) {
+    case Tracer::lttng:
+      return "lttng";
+    case Tracer::ring:
+      return "ring";
+    case Tracer::ebpf:
+      return "ebpf";
+  }
+  return "";
+}
+
+Result<Tracer> tracer_named(std::string_view name) {
+  for (const Tracer tracer : {Tracer::lttng, Tracer::ring, Tracer::ebpf}) {
+    if (name == to_string(tracer)) return tracer;
+  }
+  return error("'{}' is not a tracer; expected lttng, ring or ebpf", name);
+}
 
 Losses operator+(Losses a, const Losses& b) {
   a.discarded_events += b.discarded_events;

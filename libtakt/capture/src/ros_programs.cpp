@@ -16,7 +16,9 @@
 #include <vector>
 
 #include "kernel_file.hpp"
+#include "process.hpp"
 #include "regular_file.hpp"
+#include "takt/capture/running_programs.hpp"
 
 namespace takt::capture {
 
@@ -176,6 +178,15 @@ RosProgram look_into(pid_t process, Tracer tracer) {
   const RosProgram program = seen_once(process, tracer);
   // If the process ends meanwhile, the kernel shows only the first of its mappings.
   return program.uses_ros && !program.is_recorded ? seen_once(process, tracer) : program;
+}
+
+std::map<pid_t, bool> running_programs(Tracer tracer) {
+  std::map<pid_t, bool> programs;
+  for_each_other_process([&](pid_t process) {
+    const RosProgram program = look_into(process, tracer);
+    if (program.uses_ros) programs.emplace(process, program.is_recorded);
+  });
+  return programs;
 }
 
 std::string why_unrecorded(pid_t process, const RosProgram& program, Tracer tracer,

@@ -332,6 +332,44 @@ void add_mixed(const events::EventStream& source, const Database& database,
 
 }  // namespace
 
+std::vector<std::string> unseen(const events::Threads& threads, const Database& database,
+                                std::string_view command) {
+  const Anomalies& anomalies = database.anomalies();
+  std::vector<std::string> lines;
+  for (const Recovery& recovery : database.objects().recoveries) {
+    if (!recovery.unknown.empty()) {
+      const events::Process& process = threads[recovery.process];
+      lines.push_back(fmt::format(
+          "process {} ({}) ran before; {} objects were found in its memory, but "
+          "not: {}",
+          process.id, process.name, recovery.objects, recovery.unknown));
+    }
+  }
+  for (const ProcessIndex index : without_callbacks(database.objects())) {
+    const events::Process& process = threads[index];
+    lines.push_back(fmt::format(
+        "process {} ({}) has nodes, but none of their callbacks was seen: rclpy programs must be "
+        "started with 'takt {} -- COMMAND', and ros2:* events be recorded",
+        process.id, process.name, command));
+  }
+  if (anomalies.runs_without_end != 0) {
+    lines.push_back(fmt::format(
+        "{} runs of rclpy's callbacks count nowhere, because they or what came after them woke the "
+        "executor, or they waited within, and so nothing shows when they ended: start the program "
+        "with 'takt {} -- COMMAND'",
+        anomalies.runs_without_end, command));
+  }
+  if (anomalies.missing_initialisation()) {
+    lines.push_back(fmt::format(
+        "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
+        "start 'takt {}' before the programs",
+        anomalies.unknown_callback_instances + anomalies.unknown_publications +
+            anomalies.unknown_takes,
+        command));
+  }
+  return lines;
+}
+
 std::vector<std::string> warnings(const events::EventStream& source, const Database& database) {
   const events::StreamLosses& losses = source.losses();
   const Anomalies& anomalies = database.anomalies();
@@ -377,36 +415,7 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
                     "8) does not record their source timestamps when they are published",
                     anomalies.takes_matched_by_time));
   }
-  for (const Recovery& recovery : database.objects().recoveries) {
-    if (!recovery.unknown.empty()) {
-      const events::Process& process = source.threads()[recovery.process];
-      lines.push_back(fmt::format(
-          "process {} ({}) is older than the recording; {} objects were found in its memory, but "
-          "not: {}",
-          process.id, process.name, recovery.objects, recovery.unknown));
-    }
-  }
-  for (const ProcessIndex index : without_callbacks(database.objects())) {
-    const events::Process& process = source.threads()[index];
-    lines.push_back(fmt::format(
-        "process {} ({}) has nodes, but none of their callbacks is in the trace: rclpy programs "
-        "must be started with 'takt record -- COMMAND', and ros2:* events be recorded",
-        process.id, process.name));
-  }
-  if (anomalies.runs_without_end != 0) {
-    lines.push_back(fmt::format(
-        "{} runs of rclpy's callbacks count nowhere, because they or what came after them woke the "
-        "executor, or they waited within, and so nothing shows when they ended: start the program "
-        "with 'takt record -- COMMAND'",
-        anomalies.runs_without_end));
-  }
-  if (anomalies.missing_initialisation()) {
-    lines.push_back(fmt::format(
-        "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
-        "start recording before the programs",
-        anomalies.unknown_callback_instances + anomalies.unknown_publications +
-            anomalies.unknown_takes));
-  }
+  std::ranges::move(unseen(source.threads(), database, "record"), std::back_inserter(lines));
   if (anomalies.orphan_starts + anomalies.orphan_ends != 0) {
     lines.push_back(fmt::format("{} callback starts and {} callback ends have no partner",
                                 anomalies.orphan_starts, anomalies.orphan_ends));

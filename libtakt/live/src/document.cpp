@@ -5,6 +5,7 @@
 
 #include "takt/base/json_or_null.hpp"
 #include "takt/base/json_text.hpp"
+#include "takt/execution/provenance.hpp"
 #include "takt/live/monitor.hpp"
 #include "takt/model/labels.hpp"
 #include "takt/model/names.hpp"
@@ -54,6 +55,7 @@ std::string Monitor::to_json() const {
   Json document{
       {"format", "takt/watch"},
       {"version", 1},
+      {"backend", capture::to_string(options_.tracer)},
       {"seconds", pass_.events == 0 ? 0 : seconds(pass_.last - pass_.first)},
       {"window", options_.window.count()},
       {"events", pass_.events},
@@ -61,6 +63,7 @@ std::string Monitor::to_json() const {
       {"chains", Json::array()},
       {"executors", Json::array()},
       {"alerts", live::to_json(alerts())},
+      {"unseen", execution::unseen(stream_->threads(), database(), "watch")},
       {"goals_not_found", Json::array()}};
   if (model_) {
     // A window that began before the first event is not over yet.

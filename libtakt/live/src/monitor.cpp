@@ -35,8 +35,7 @@ std::vector<execution::Executor> executors_of(const synthesis::Synthesizer& synt
 }
 
 Result<std::unique_ptr<Monitor>> Monitor::start(Options options) {
-  const bool only_started = options.only_started;
-  return Stream::start(only_started).map([&](auto stream) {
+  return Stream::start(options.tracer, options.only_started).map([&](auto stream) {
     return std::unique_ptr<Monitor>(new Monitor(std::move(options), std::move(stream)));
   });
 }

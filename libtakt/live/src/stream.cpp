@@ -36,13 +36,13 @@ std::string boot() {
 
 }  // namespace
 
-Result<std::unique_ptr<Stream>> Stream::start(bool only_started) {
-  return capture::ring::Listener::start(only_started).map([](auto listener) {
+Result<std::unique_ptr<Stream>> Stream::start(capture::Tracer tracer, bool only_started) {
+  return capture::Listener::start(tracer, only_started).map([](auto listener) {
     return std::unique_ptr<Stream>(new Stream(std::move(listener)));
   });
 }
 
-Stream::Stream(std::unique_ptr<capture::ring::Listener> listener) : listener_(std::move(listener)) {
+Stream::Stream(std::unique_ptr<capture::Listener> listener) : listener_(std::move(listener)) {
   host_ = threads_.host(host_name(), boot());
   threads_.tell_ends();
   inputs_.push_back({.path = "what runs now", .bytes = 0, .fingerprint = {}});
@@ -52,7 +52,7 @@ Stream::Stream(std::unique_ptr<capture::ring::Listener> listener) : listener_(st
       now().time_since_epoch();
 }
 
-void Stream::keep(pid_t process, std::string_view /*program*/, const capture::ring::Event& given) {
+void Stream::keep(pid_t process, std::size_t gid_size, const capture::Event& given) {
   Event event;
   event.time = Instant{bounded(Duration{static_cast<std::int64_t>(given.time)})};
   const auto [running, is_new] = running_.try_emplace(process, Running{heard_ + 1});
@@ -61,7 +61,7 @@ void Stream::keep(pid_t process, std::string_view /*program*/, const capture::ri
   event.thread = threads_.thread(host_, {process, running->second.heard},
                                  static_cast<std::int64_t>(given.thread), given.thread_name.data());
   events::Payload payload;
-  if (decode(given.number, given.payload, listener_->gid_size(), event, payload)) {
+  if (decode(given.number, given.payload, gid_size, event, payload)) {
     event.payload = static_cast<std::uint32_t>(payloads_.size());
     payloads_.push_back(std::move(payload));
   }
@@ -71,8 +71,8 @@ void Stream::keep(pid_t process, std::string_view /*program*/, const capture::ri
 bool Stream::read(events::Batch& batch) {
   batch.clear();
   const Instant until = now() - visibility;
-  const auto gone = listener_->drain([this](pid_t process, std::string_view program,
-                                            const auto& event) { keep(process, program, event); });
+  const auto gone = listener_->drain([this](pid_t process, std::size_t gid_size,
+                                            const auto& event) { keep(process, gid_size, event); });
   ended_programs_ += gone.size();
   for (const pid_t process : gone) {
     const auto running = running_.find(process);

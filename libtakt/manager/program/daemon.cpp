@@ -84,7 +84,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(Settings settings,
       new Daemon(std::move(settings), std::move(guard), std::move(parsed.goals), std::move(cores)));
   daemon->warnings_ = std::move(parsed.warnings);
   auto monitor = live::Monitor::start(
-      {.only_started = daemon->settings_.only_started,
+      {.tracer = daemon->settings_.backend,
+       .only_started = daemon->settings_.only_started,
        .goals = daemon->goals_,
        .links = std::move(file.links),
        .only_prompt_delays = daemon->guard_ != nullptr,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "takt/base/error.hpp"
+#include "takt/capture/recording.hpp"
 
 namespace takt::manager {
 
@@ -15,6 +16,7 @@ struct Settings {
   /// The goals file, read again on request.
   std::string goals;
   /// See live::Stream::start().
+  capture::Tracer backend = capture::Tracer::ring;
   bool only_started = false;
   /// Changes nothing.
   bool dry_run = false;

@@ -54,7 +54,7 @@ std::vector<int> exclusive_cores(const std::vector<Row>& rows, const std::vector
 Result<std::unique_ptr<Keeper>> Keeper::start(std::vector<Row> rows, std::vector<int> exclusive,
                                               bool only_started,
                                               std::unique_ptr<linux_os::Guard> guard) {
-  return live::Stream::start(only_started).map([&](auto stream) {
+  return live::Stream::start(capture::Tracer::ring, only_started).map([&](auto stream) {
     return std::unique_ptr<Keeper>(
         new Keeper(std::move(rows), std::move(exclusive), std::move(stream), std::move(guard)));
   });

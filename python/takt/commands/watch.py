@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Annotated, Any
 
-from takt import console, inputs, readers, watching
+from takt import console, hearing, inputs, readers, watching
 from takt.arguments import Argument, Exit, Option
 from takt.errors import UserError
 from takt.terminal import renewed, show
@@ -19,6 +19,7 @@ EXAMPLES = """
 takt watch                                        what runs, until Ctrl-C
 takt watch --goals goals.yaml                     the chains of a goals file, and what misses goals
 takt watch -- ros2 launch demo robot.launch.py    a command, until it ends
+takt watch --backend ebpf                         what runs without Takt's library, as root
 takt watch --duration 10 --json                   one document after ten seconds, for scripts
 """
 
@@ -29,6 +30,9 @@ def watch(
         Argument(metavar="[-- COMMAND...]", help="What to start and watch.", show_default=False),
     ] = None,
     goals: inputs.Goals = None,
+    backend: Annotated[
+        hearing.Backend | None, Option(metavar=hearing.METAVAR, help=hearing.HELP)
+    ] = None,
     duration: Annotated[
         float | None,
         Option(metavar="SECONDS", min=0.001, help="End after this time."),
@@ -43,15 +47,17 @@ def watch(
 ) -> None:
     """Show the latencies of chains as they are now, with bounds, goals and what was lost.
 
-    Needs no privileges: programs with Takt's libtracetools.so tell of themselves through shared
-    memory, those started by the COMMAND or by this user. On a terminal the table is renewed every
-    second; else it is printed once, at the end. Nothing is written to disk.
+    Programs with Takt's libtracetools.so tell of themselves through shared memory, those started by
+    the COMMAND or by this user; that needs no privileges. Others, which run already perhaps, are
+    heard by probes in the kernel, which root may place; what these cannot see is listed. On a
+    terminal the table is renewed every second; else it is printed once, at the end. Nothing is
+    written to disk.
     """
     live = sys.stdout.isatty() and not json
     with ExitStack() as stack:
         renew, output = _shown(stack, live, json)
         document, status = watching.watch(
-            goals, tuple(command or ()), duration, window, renew, output
+            goals, tuple(command or ()), duration, window, renew, output, backend
         )
     if json:
         console.print_json(document)

@@ -9,7 +9,7 @@ import takt_native
 from takt import recorder
 
 result, *command = sys.argv[1:]
-watch = takt_native.Watch(None, "", only_started=True, window=10**9)
+watch = takt_native.Watch("ring", None, "", only_started=True, window=10**9)
 environment = recorder.traced(os.environ, watch, recorder.preloaded("ring"))
 with subprocess.Popen(command, env=environment) as running:
     while running.poll() is None:

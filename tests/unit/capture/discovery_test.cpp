@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "process_trace.hpp"
 #include "ring/objects.hpp"
 #include "takt/capture/ring/layout.hpp"
 #include "takt/capture/ring/writer.hpp"

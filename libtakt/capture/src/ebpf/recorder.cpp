@@ -17,6 +17,7 @@
 
 #include "../descriptors.hpp"
 #include "../process.hpp"
+#include "../process_trace.hpp"
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
 #include "libraries.hpp"
@@ -79,10 +80,24 @@ std::uint64_t counting_capabilities() {
 void Recorder::Deleter::operator()(bpf_object* object) const { bpf_object__close(object); }
 void Recorder::Deleter::operator()(bpf_link* link) const { bpf_link__destroy(link); }
 
-Result<std::unique_ptr<Recorder>> Recorder::start(ctf::Storage& storage, const Options& options,
+Result<Destination> traces_in(ctf::Storage& storage, bool kernel) {
+  Destination made;
+  if (kernel) made.of_kernel = TAKT_TRY(KernelTrace::create(storage));
+  // The number of a process may be used again.
+  made.of_process = [&storage, admitted = std::uint64_t{0}](pid_t process, std::uint64_t events,
+                                                            unsigned gid_size) mutable {
+    const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted++);
+    return ProcessTrace::create(storage, fs::path("ebpf") / name, "takt-ebpf", process, events,
+                                gid_size)
+        .map([](auto trace) -> std::unique_ptr<ProcessSink> { return trace; });
+  };
+  return made;
+}
+
+Result<std::unique_ptr<Recorder>> Recorder::start(Destination destination, const Options& options,
                                                   bool calls) {
   const auto events = TAKT_TRY(select(options.events));
-  std::unique_ptr<Recorder> recorder(new Recorder(storage));
+  std::unique_ptr<Recorder> recorder(new Recorder(std::move(destination)));
   recorder->only_started_ = options.only_started;
   recorder->events_ = options.only_started ? 0 : events & bit(EventType::objects_recovered);
   recorder->events_ |= events & bit(EventType::client_library);
@@ -123,17 +138,18 @@ Result<void> Recorder::load(const Options& options, bool calls) {
   if (!object_) {
     return tl::unexpected(refused("open the probes", -errno));
   }
+  const bool kernel = destination_.of_kernel != nullptr;
   for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
-    bpf_program__set_autoload(program(name), options.kernel);
+    bpf_program__set_autoload(program(name), kernel);
   }
-  const bool follows = options.kernel || options.only_started;
+  const bool follows = kernel || options.only_started;
   for (const char* name : {"on_fork", "on_free"}) {
     bpf_program__set_autoload(program(name), follows);
   }
   for (const char* name : {"on_call", "on_message"}) {
     probes_.prepare(program(name));
   }
-  has_page_faults_ = options.kernel && libbpf_find_vmlinux_btf_id(page_fault, BPF_TRACE_RAW_TP) > 0;
+  has_page_faults_ = kernel && libbpf_find_vmlinux_btf_id(page_fault, BPF_TRACE_RAW_TP) > 0;
   bpf_program__set_autoload(program("on_page_fault"), has_page_faults_);
   // The probes' only constants, in their order there.
   const struct {
@@ -181,19 +197,17 @@ Result<void> Recorder::follow_processes(const Options& options) {
     bpf_map_update_elem(processes, &process, &value, BPF_ANY);
   };
   Result<void> attached;
-  if (options.kernel || options.only_started) {
+  if (destination_.of_kernel || options.only_started) {
     attached = attach("on_fork").and_then([&] { return attach("on_free"); });
   }
   if (options.only_started) {
     add(getpid(), TAKT_STARTER);
-  } else if (options.kernel) {
+  } else if (destination_.of_kernel) {
     for (const auto& [process, library] : processes_with(tracetools)) {
       add(process, TAKT_TRACED);
     }
   }
-  if (options.kernel) {
-    attached = attached.and_then([&] { return KernelTrace::create(storage_); })
-                   .map([this](std::unique_ptr<KernelTrace> trace) { kernel_ = std::move(trace); });
+  if (destination_.of_kernel) {
     for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
       attached = attached.and_then([&] { return attach(name); });
     }
@@ -392,7 +406,7 @@ Recorder::Dropped Recorder::dropped() const {
   const std::uint32_t only = 0;
   bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), ".bss"), &only, &counted);
   // Events that found no room are also missing for the check of continuity: count them once.
-  Dropped dropped{counted.calls + untraced_calls_,
+  Dropped dropped{counted.calls + untaken_calls_,
                   std::max<std::uint64_t>(counted.sched, continuity_.missing()), counted.processes};
   // The kernel passes over a probe that is hit while it runs on the same processor.
   bpf_program* program = nullptr;
@@ -414,9 +428,9 @@ Result<Losses> Recorder::losses() {
   const auto lost = dropped();
   Losses losses = object_losses_;
   losses.discarded_events +=
-      lost.calls + lost.sched + unwritten_of_ended_ + (kernel_ ? kernel_->unwritten() : 0);
+      lost.calls + lost.sched + unwritten_of_ended_ + (destination_.of_kernel ? destination_.of_kernel->unwritten() : 0);
   for (const auto& [identity, process] : processes_) {
-    losses.discarded_events += process.trace->unwritten();
+    losses.discarded_events += process.sink->unwritten();
   }
   losses.unrecorded_processes = unwatched_.size() + lost.processes;
   return losses;
@@ -427,6 +441,11 @@ Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
   records_.consume();
   flush();
   return {};
+}
+
+void Recorder::take_now() {
+  const std::scoped_lock lock(mutex_);
+  records_.consume();
 }
 
 Result<Losses> Recorder::stop() {
@@ -469,13 +488,13 @@ void Recorder::flush() {
   const auto lost = dropped();
   for (auto& [identity, process] : processes_) {
     const std::uint64_t calls = &process == first_ ? lost.calls : 0;  // nobody knows of whom
-    process.trace->set_discarded_objects(process.lost_objects + calls);
-    process.trace->flush();
+    process.sink->set_discarded_objects(process.lost_objects + calls);
+    process.sink->flush();
   }
-  if (kernel_) {
-    kernel_->look_at_threads(ring::now());
-    kernel_->set_discarded(lost.sched);
-    kernel_->flush();
+  if (destination_.of_kernel) {
+    destination_.of_kernel->look_at_threads(ring::now());
+    destination_.of_kernel->set_discarded(lost.sched);
+    destination_.of_kernel->flush();
   }
 }
 
@@ -495,7 +514,7 @@ void Recorder::retire_ended_processes() {
   records_.consume();  // what they did last
   flush();
   for (const auto& identity : ended) {
-    unwritten_of_ended_ += processes_.at(identity).trace->unwritten();
+    unwritten_of_ended_ += processes_.at(identity).sink->unwritten();
     processes_.erase(identity);
   }
 }
@@ -503,13 +522,13 @@ void Recorder::retire_ended_processes() {
 void Recorder::take(std::span<const std::byte> record) {
   unsigned kind = 0;
   std::memcpy(&kind, record.data(), sizeof kind);
-  if (kind == TAKT_RECORD_SCHED && kernel_) {
+  if (kind == TAKT_RECORD_SCHED && destination_.of_kernel) {
     takt_sched event{};
     std::memcpy(&event, record.data(), sizeof event);
-    kernel_->append(event);
+    destination_.of_kernel->append(event);
     continuity_.take(event);
-    if (event.first_traced != 0) kernel_->note(event.first.thread, event.time);
-    if (event.second_traced != 0) kernel_->note(event.second.thread, event.time);
+    if (event.first_traced != 0) destination_.of_kernel->note(event.first.thread, event.time);
+    if (event.second_traced != 0) destination_.of_kernel->note(event.second.thread, event.time);
   } else if (kind == TAKT_RECORD_CALL) {
     takt_call call{};
     std::memcpy(&call, record.data(), sizeof call);
@@ -526,19 +545,19 @@ void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
   const bool is_new = !processes_.contains({call.process, call.start});
   Process* its = process(call.process, call.start, call.gid_size);
   if (its == nullptr) {
-    ++untraced_calls_;
+    ++untaken_calls_;
     return;
   }
-  if (is_new) tell_client_library(call, *its->trace);
+  if (is_new) tell_client_library(call, *its->sink);
   call.gid_size = static_cast<unsigned char>(its->gid_size);
   if (call.event == static_cast<unsigned>(EventType::rcl_call)) {
     call.arguments[1] = call.library;  // for this event, which function it is
   }
   const std::string_view version =
       call.library < watched_.size() ? std::string_view(watched_[call.library].version) : "";
-  if (!its->trace->append(call.time, call.thread, call.name, call.event,
+  if (!its->sink->append(call.time, call.thread, call.name, call.event,
                           fields_of(call, texts, version))) {
-    ++untraced_calls_;
+    ++untaken_calls_;
   }
 }
 
@@ -551,21 +570,18 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
   if (processes_.size() >= process_limit) {
     return nullptr;
   }
-  // The number may be used again.
-  const auto name = fmt::format("{}-{}-{}", file_name_of(pid), pid, admitted_++);
-  auto trace =
-      ProcessTrace::create(storage_, fs::path("ebpf") / name, "takt-ebpf", pid, events_, gid_size);
-  if (!trace) {
+  auto sink = destination_.of_process(pid, events_, gid_size);
+  if (!sink) {
     return nullptr;
   }
-  Process& added = processes_.emplace(identity, Process{std::move(*trace), gid_size}).first->second;
+  Process& added = processes_.emplace(identity, Process{std::move(*sink), gid_size}).first->second;
   first_ = first_ == nullptr ? &added : first_;
   return &added;
 }
 
 /// Says that the process of a call uses rclpy, if it cannot do so itself: Takt's tracing library
 /// does. Nothing is said of other users' processes, whose memory this thread may not look at.
-void Recorder::tell_client_library(const takt_call& call, ProcessTrace& trace) const {
+void Recorder::tell_client_library(const takt_call& call, ProcessSink& sink) const {
   const bool is_known = (other_events >> call.event & 1) == 0 && call.library < watched_.size();
   const auto process = static_cast<pid_t>(call.process);
   if (!is_known || watched_[call.library].is_takts || !uses_library(process, rclpy)) {
@@ -574,7 +590,7 @@ void Recorder::tell_client_library(const takt_call& call, ProcessTrace& trace) c
   std::array<char, 16> name{};
   program_of(process).copy(name.data(), name.size() - 1);
   const auto [event, payload] = client_library("rclpy");
-  trace.append_object(call.time, call.process, name, static_cast<std::uint16_t>(event), payload);
+  sink.append_object(call.time, call.process, name, static_cast<std::uint16_t>(event), payload);
 }
 
 void Recorder::recover_older_objects(std::uint64_t time) {
@@ -602,7 +618,7 @@ void Recorder::recover(pid_t pid, unsigned gid_size, std::uint64_t time,
     return;
   }
   if (remembers) {
-    const auto lost = ring::append_objects(*mapping, events_, time, ring::now(), *its->trace);
+    const auto lost = ring::append_objects(*mapping, events_, time, ring::now(), *its->sink);
     object_losses_ = object_losses_ + lost;
     its->lost_objects = lost.discarded_events + lost.malformed_events;
   }
@@ -616,7 +632,7 @@ void Recorder::recover(pid_t pid, unsigned gid_size, std::uint64_t time,
   }
   for (const auto& [event, payload] : told) {
     if ((events_ & bit(event)) != 0) {
-      its->trace->append_object(time, static_cast<std::uint32_t>(pid), name,
+      its->sink->append_object(time, static_cast<std::uint32_t>(pid), name,
                                 static_cast<std::uint16_t>(event), payload);
     }
   }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -18,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "../process_trace.hpp"
+#include "../process_sink.hpp"
 #include "continuity.hpp"
 #include "kernel_trace.hpp"
 #include "libraries.hpp"
@@ -33,14 +34,29 @@ struct bpf_object;
 
 namespace takt::capture::ebpf {
 
+/// Where the events that probes see go.
+struct Destination {
+  /// Makes the sink of a process. `events`: mask of those that can occur. Error: it cannot be made.
+  std::function<Result<std::unique_ptr<ProcessSink>>(pid_t process, std::uint64_t events,
+                                                     unsigned gid_size)>
+      of_process;
+  /// None: the scheduler's events are not wanted.
+  std::unique_ptr<KernelTrace> of_kernel;
+};
+
+/// Traces in a storage: one for each process and, with `kernel`, one of the scheduler. Error: that
+/// one cannot be written.
+[[nodiscard]] Result<Destination> traces_in(ctf::Storage& storage, bool kernel);
+
 /// Records with probes in the kernel: the calls of tracing functions in processes that need no
 /// preparation, and the scheduler's events of the traced threads. The kernel removes the probes
 /// with the last file descriptor to them, so even a killed recorder leaves none.
 class Recorder : public Backend {
  public:
-  /// `calls`: record the calls of tracing functions, too, and not only the scheduler's events.
+  /// `calls`: record the calls of tracing functions, too, and not only the scheduler's events,
+  /// which are recorded if the destination has a place for them.
   /// Error: a privilege is missing, or the kernel lacks something.
-  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(ctf::Storage& storage,
+  [[nodiscard]] static Result<std::unique_ptr<Recorder>> start(Destination destination,
                                                                const Options& options, bool calls);
 
   Recorder(const Recorder&) = delete;
@@ -51,6 +67,8 @@ class Recorder : public Backend {
   [[nodiscard]] Result<Losses> losses() override;
   [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
   [[nodiscard]] Result<Losses> stop() override;
+  /// Hands on everything that probes have seen until now.
+  void take_now();
 
  private:
   struct Deleter {
@@ -58,7 +76,7 @@ class Recorder : public Backend {
     void operator()(bpf_link* link) const;
   };
   struct Process {
-    std::unique_ptr<ProcessTrace> trace;
+    std::unique_ptr<ProcessSink> sink;
     unsigned gid_size = 0;
     std::uint64_t lost_objects = 0;
   };
@@ -83,8 +101,8 @@ class Recorder : public Backend {
     const char* older_symbol = "";  // of versions that do not have the other
   };
 
-  explicit Recorder(ctf::Storage& storage)
-      : storage_(storage), records_([this](std::span<const std::byte> record) { take(record); }) {}
+  explicit Recorder(Destination destination)
+      : destination_(std::move(destination)), records_([this](std::span<const std::byte> record) { take(record); }) {}
 
   Result<void> load(const Options& options, bool calls);
   Result<void> follow_processes(const Options& options);
@@ -105,7 +123,7 @@ class Recorder : public Backend {
   void take(std::span<const std::byte> record);
   void take_call(takt_call& call, std::span<const std::byte> texts);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
-  void tell_client_library(const takt_call& call, ProcessTrace& trace) const;
+  void tell_client_library(const takt_call& call, ProcessSink& sink) const;
   void recover_older_objects(std::uint64_t time);
   void recover(pid_t process, unsigned gid_size, std::uint64_t time,
                std::chrono::milliseconds patience);
@@ -114,21 +132,19 @@ class Recorder : public Backend {
   [[nodiscard]] bool is_followed(pid_t process) const;
   void end();
 
-  ctf::Storage& storage_;
+  Destination destination_;
   std::uint64_t events_ = 0;  // those that some library has
   std::unique_ptr<bpf_object, Deleter> object_;
   ProbeSet probes_;
   std::vector<std::unique_ptr<bpf_link, Deleter>> links_;  // to the scheduler's events
   Records records_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Process> processes_;  // number and start
-  Process* first_ = nullptr;  // its trace tells of calls that were lost, so it stays
+  Process* first_ = nullptr;  // its sink is told of calls that were lost, so it stays
   std::uint64_t unwritten_of_ended_ = 0;
-  std::uint64_t admitted_ = 0;        // processes so far
-  std::uint64_t untraced_calls_ = 0;  // of processes that have no trace, or threads without stream
-  Losses object_losses_;              // of the object logs of running processes
-  std::unique_ptr<KernelTrace> kernel_;
+  std::uint64_t untaken_calls_ = 0;  // of processes without a sink, or that it did not take
+  Losses object_losses_;             // of the object logs of running processes
   Continuity continuity_;
-  mutable std::mutex mutex_;  // guards the traces and counts that records change
+  mutable std::mutex mutex_;  // guards the sinks and counts that records change
   bool has_page_faults_ = false;
   std::uint64_t all_placed_ = 0;  // when
   bool only_started_ = false;

@@ -154,20 +154,20 @@ Search::Found admitting(bool only_started, const Gate& gate, Search::Found admit
 }
 
 Losses append_objects(const Mapping& mapping, std::uint64_t events, std::uint64_t since,
-                      std::uint64_t until, ProcessTrace& trace) {
+                      std::uint64_t until, ProcessSink& sink) {
   ObjectLog log(mapping);
-  return append_objects(log, events, since, until, trace);
+  return append_objects(log, events, since, until, sink);
 }
 
 Losses append_objects(ObjectLog& log, std::uint64_t events, std::uint64_t since,
-                      std::uint64_t until, ProcessTrace& trace) {
+                      std::uint64_t until, ProcessSink& sink) {
   while (const auto event = log.next()) {
     if (event->time <= until && (events >> event->number & 1) != 0) {
-      trace.append_object(std::max(event->time, since), event->thread, event->thread_name,
+      sink.append_object(std::max(event->time, since), event->thread, event->thread_name,
                           event->number, event->payload);
     }
   }
-  trace.set_discarded_objects(log.dropped() + log.malformed());
+  sink.set_discarded_objects(log.dropped() + log.malformed());
   return {.discarded_events = log.dropped(), .malformed_events = log.malformed()};
 }
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "../gate.hpp"
-#include "../process_trace.hpp"
+#include "../process_sink.hpp"
 #include "takt/base/descriptor.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/capture/ring/mapping.hpp"
@@ -97,14 +97,14 @@ class Search {
 /// /tmp of their own.
 [[nodiscard]] Search::Found admitting(bool only_started, const Gate& gate, Search::Found admit);
 
-/// Appends the entries of a process's object log up to the time `until` to its trace. An entry
+/// Hands the entries of a process's object log up to the time `until` to its sink. An entry
 /// older than `since` gets the time `since`. Both are CLOCK_MONOTONIC, nanoseconds. `events`: mask
-/// of those wanted. Returns the entries that the log has lost; the trace says so, too.
+/// of those wanted. Returns the entries that the log has lost; the sink is told, too.
 [[nodiscard]] Losses append_objects(const Mapping& mapping, std::uint64_t events,
-                                    std::uint64_t since, std::uint64_t until, ProcessTrace& trace);
+                                    std::uint64_t since, std::uint64_t until, ProcessSink& sink);
 /// The same for the entries that have come since the log was read last. Returns those that it has
 /// lost in all.
 [[nodiscard]] Losses append_objects(ObjectLog& log, std::uint64_t events, std::uint64_t since,
-                                    std::uint64_t until, ProcessTrace& trace);
+                                    std::uint64_t until, ProcessSink& sink);
 
 }  // namespace takt::capture::ring

@@ -1,13 +1,10 @@
-#include "takt/capture/ring/listener.hpp"
+#include "listener.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "../gate.hpp"
 #include "../life.hpp"
-#include "../process.hpp"
 #include "../selection.hpp"
-#include "discovery.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/base/try.hpp"
 #include "takt/capture/environment.hpp"
@@ -18,20 +15,20 @@ namespace takt::capture::ring {
 
 struct Listener::Source {
   pid_t process;
-  std::string program;
   Life life;
   Identity ring;
   std::unique_ptr<Reader> reader;
   std::uint64_t start;
 
   void drain(const Take& take, bool ended) {
+    const std::size_t gid_size = reader->gid_size();
     while (auto object = reader->next_object()) {
       object->time = std::max(object->time, start);
-      take(process, program, *object);
+      take(process, gid_size, *object);
     }
     for (;;) {
       if (const auto event = reader->next()) {
-        take(process, program, *event);
+        take(process, gid_size, *event);
       } else if (!ended || !reader->pass_incomplete()) {
         return;
       }
@@ -60,7 +57,7 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   return listener;
 }
 
-Listener::Listener() : unreadable_(std::make_unique<Unreadable>()), beginning_(now()) {}
+Listener::Listener() : beginning_(now()) {}
 
 Listener::~Listener() {
   search_.reset();
@@ -81,12 +78,12 @@ bool Listener::admit(pid_t process, const Descriptor& memory) {
   }
   auto reader = Reader::attach(memory.get(), select(patterns).value(), beginning_);
   if (!reader) {
-    ended_.unrecorded_processes += unreadable_->add(memory) ? 1U : 0U;
+    ended_.unrecorded_processes += unreadable_.add(memory) ? 1U : 0U;
     return false;
   }
   const std::uint64_t start = (*reader)->start();
   sources_.push_back(std::make_unique<Source>(
-      Source{process, file_name_of(process), Life(process), ring, std::move(*reader), start}));
+      Source{process, Life(process), ring, std::move(*reader), start}));
   return true;
 }
 
@@ -95,7 +92,6 @@ std::vector<pid_t> Listener::drain(const Take& take) {
   std::vector<pid_t> gone;
   std::erase_if(sources_, [&](const auto& source) {
     const bool ended = source->life.has_ended();
-    gid_size_ = source->reader->gid_size();
     source->drain(take, ended);
     if (!ended) return false;
     ended_ = ended_ + source->losses();

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/base/descriptor.hpp"
@@ -28,6 +29,11 @@ enum class Tracer {
   ring,   // the shared memory of every process that has Takt's libtracetools.so
   ebpf,   // probes in the kernel, for processes that nobody prepared; needs privileges
 };
+
+/// The name of a tracer, as above.
+[[nodiscard]] std::string_view to_string(Tracer tracer);
+/// The tracer of a name. Error: there is none.
+[[nodiscard]] Result<Tracer> tracer_named(std::string_view name);
 
 /// What to record and where.
 struct Options {

@@ -3,9 +3,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "takt/events/event_stream.hpp"
+#include "takt/events/threads.hpp"
 #include "takt/execution/database.hpp"
 #include "takt/execution/pass.hpp"
 
@@ -33,6 +35,12 @@ namespace takt::execution {
 /// is always there, the others if they are not zero.
 [[nodiscard]] nlohmann::ordered_json losses(const events::EventStream& source,
                                             const Database& database);
+
+/// One line for each thing that programs did or have and no event tells: objects that are older than
+/// what was heard, callbacks and their ends. `command` of Takt, "record" or "watch", sees more if
+/// it starts the programs.
+[[nodiscard]] std::vector<std::string> unseen(const events::Threads& threads,
+                                              const Database& database, std::string_view command);
 
 /// One line for each thing that a person should know before trusting what is derived from a trace.
 [[nodiscard]] std::vector<std::string> warnings(const events::EventStream& source,

@@ -12,6 +12,7 @@
 #include "takt/analysis/analyze.hpp"
 #include "takt/analysis/bounds.hpp"
 #include "takt/base/error.hpp"
+#include "takt/capture/recording.hpp"
 #include "takt/events/event.hpp"
 #include "takt/execution/executors.hpp"
 #include "takt/execution/interpreter.hpp"
@@ -43,6 +44,7 @@ class Monitor {
  public:
   struct Options {
     /// See Stream::start().
+    capture::Tracer tracer = capture::Tracer::ring;
     bool only_started = false;
     /// None: all chains that there are, without goals.
     std::optional<goals::Goals> goals{};

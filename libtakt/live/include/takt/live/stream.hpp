@@ -2,27 +2,30 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "takt/base/error.hpp"
-#include "takt/capture/ring/listener.hpp"
+#include "takt/capture/listener.hpp"
+#include "takt/capture/recording.hpp"
 #include "takt/events/event_stream.hpp"
 
 namespace takt::live {
 
-/// What programs do, as it happens: the events of their rings, in time order.
+/// What programs do, as it happens: the events of their rings, or of probes in the kernel, in time
+/// order.
 class Stream final : public events::EventStream {
  public:
-  /// `only_started`: programs with environment() and what they start; else every program that has
-  /// Takt's libtracetools.so and that this user may look into, those that run already included.
-  /// Errors: somebody else records these programs.
-  [[nodiscard]] static Result<std::unique_ptr<Stream>> start(bool only_started);
+  /// `only_started`: programs with environment() and what they start; else every program that the
+  /// tracer (ring or ebpf) hears, those that run already included. Errors: those of
+  /// capture::Listener::start().
+  [[nodiscard]] static Result<std::unique_ptr<Stream>> start(capture::Tracer tracer,
+                                                             bool only_started);
 
   /// Variables to set for a program that is to be heard.
   [[nodiscard]] std::map<std::string, std::string> environment() const {
@@ -50,10 +53,10 @@ class Stream final : public events::EventStream {
   }
 
  private:
-  explicit Stream(std::unique_ptr<capture::ring::Listener> listener);
-  void keep(pid_t process, std::string_view program, const capture::ring::Event& event);
+  explicit Stream(std::unique_ptr<capture::Listener> listener);
+  void keep(pid_t process, std::size_t gid_size, const capture::Event& event);
 
-  std::unique_ptr<capture::ring::Listener> listener_;
+  std::unique_ptr<capture::Listener> listener_;
   events::HostIndex host_;
   /// Not yet handed out. The payload of an event is in `payloads_`, at the position Event::payload.
   std::vector<events::Event> pending_;

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "takt/capture/ring/event.hpp"
+#include "takt/capture/event.hpp"
 #include "takt/capture/ring/mapping.hpp"
 
 namespace takt::capture::ring {

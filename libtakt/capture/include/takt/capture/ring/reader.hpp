@@ -12,7 +12,7 @@
 
 #include "takt/base/descriptor.hpp"
 #include "takt/base/error.hpp"
-#include "takt/capture/ring/event.hpp"
+#include "takt/capture/event.hpp"
 #include "takt/capture/ring/mapping.hpp"
 #include "takt/capture/ring/object_log.hpp"
 #include "takt/tracepoints/tracepoints.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-namespace takt::capture::ring {
+namespace takt::capture {
 
 /// One event, valid until the next call to the object that returned it.
 struct Event {
@@ -16,4 +16,4 @@ struct Event {
   std::span<const std::byte> payload;  // checked: has the fields of its tracepoint and nothing else
 };
 
-}  // namespace takt::capture::ring
+}  // namespace takt::capture

@@ -1,0 +1,280 @@
+"""takt watch beside stock programs that run already, heard by probes in the kernel: what it says of
+them is what they say themselves, or that it is not known.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import takt_native
+from children import Child
+from recording import TAKT, needs_privileges
+from running_robots import (
+    PROGRAMS_OF,
+    RCLCPP,
+    Program,
+    Robot,
+    Truth,
+    end,
+    folder_of_all,
+    stock_environment,
+)
+
+Json = dict[str, Any]
+
+pytestmark = [pytest.mark.alone, needs_privileges]
+CHAINS = 12
+"""So many messages go through each robot while it is watched."""
+
+needs_rclcpp = pytest.mark.skipif(
+    not RCLCPP.exists(), reason="CMake found no rclcpp, so its programs are not built"
+)
+
+
+def goals_of(programs: dict[str, Program]) -> str:
+    """For each robot, from its first topic to the end of the last node's callback."""
+    chains = [
+        f"  - {{name: {prefix}, from: /{prefix}/t0, to: '/{prefix}/n/n/n/n/n:/{prefix}/t4',"
+        " latency: 10s}"
+        for prefix in programs
+    ]
+    return "\n".join(["chains:", *chains])
+
+
+@dataclass
+class Watched:
+    """What was said of robots, and what they logged."""
+
+    document: Json
+    model: Json
+    began: int
+    ended: int
+    """When it was watched, nanoseconds since the epoch."""
+    truths: dict[str, Truth]
+
+
+def poll_until(watch: takt_native.Watch, condition: Callable[[], bool]) -> None:
+    while not condition():
+        watch.poll()
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="module", params=["rclpy", pytest.param("rclcpp", marks=needs_rclcpp)])
+def watched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    programs = PROGRAMS_OF[request.param]
+    logs = folder_of_all(tmp_path_factory.mktemp("watched"))
+    with ExitStack() as stack:
+        robots = [Robot(prefix, program, logs, stack) for prefix, program in programs.items()]
+        watch = takt_native.Watch("ebpf", goals_of(programs), "goals", False, 60 * 10**9)
+        began = time.time_ns()
+        goals = [robot.chains + CHAINS + 1 for robot in robots]
+
+        def enough() -> bool:
+            return all(robot.chains >= goal for robot, goal in zip(robots, goals, strict=True))
+
+        poll_until(watch, enough)
+        assert watch.refresh()  # from now on chains are measured
+        for i, robot in enumerate(robots):
+            goals[i] = robot.chains + CHAINS + 1
+        poll_until(watch, enough)
+        ended = time.time_ns()
+        watch.refresh()
+        document, model = json.loads(watch.document()), json.loads(watch.model())
+        return Watched(document, model, began, ended, end(robots))
+
+
+def callbacks_of(model: Json, truth: Truth) -> Iterator[tuple[str | None, str]]:
+    """The node and topic of each callback that receives a topic of this robot."""
+    for callback in model["callbacks"]:
+        topic = callback.get("topic")
+        if topic in truth.owners["subscriptions"]:
+            yield callback.get("node"), topic
+
+
+def test_every_name_is_right_or_unknown(watched: Watched) -> None:
+    for truth in watched.truths.values():
+        owners = truth.owners["subscriptions"]
+        told = list(callbacks_of(watched.model, truth))
+        assert truth.is_silent or told
+        for node, topic in told:
+            assert node == owners[topic] or not node or "unknown" in node, (node, topic)
+        known = [topic for node, topic in told if node == owners[topic]]
+        assert len(known) >= 3 * len(told) / 4
+
+
+def test_what_cannot_be_seen_is_named(watched: Watched) -> None:
+    assert watched.document["backend"] == "ebpf"
+    for truth in watched.truths.values():
+        lines = [line for line in watched.document["unseen"] if f"process {truth.process} " in line]
+        assert len(lines) == 1
+        assert "timers: their nodes" in lines[0]
+
+
+def is_found(watched: Watched, truth: Truth) -> bool:
+    """Whether its objects could be found in its memory, which it may have had too much of."""
+    cut = [line for line in watched.document["unseen"] if "searched to the end" in line]
+    return not any(f"process {truth.process} " in line for line in cut)
+
+
+def test_executors_are_those_of_the_programs(watched: Watched) -> None:
+    processes = {executor["process"] for executor in watched.document["executors"]}
+    assert processes >= {
+        truth.process for truth in watched.truths.values() if is_found(watched, truth)
+    }
+    for executor in watched.document["executors"]:
+        assert executor["threads"]
+
+
+def test_runs_take_as_long_as_the_programs_say(watched: Watched) -> None:
+    ids = {callback["id"]: callback for callback in watched.model["callbacks"]}
+    judged = 0
+    for truth in watched.truths.values():
+        if truth.is_silent or not is_found(watched, truth):
+            continue
+        for id_, observed in watched.model["provenance"]["observed"].items():
+            topic = ids.get(id_, {}).get("topic")
+            if topic not in truth.owners["subscriptions"]:
+                continue
+            own = [e - b for b, e in truth.runs[topic] if watched.began < b and e < watched.ended]
+            within = [e - b for b, e in truth.runs[topic] if e > watched.began - 10**9]
+            assert observed["count"] <= len(within) + 1
+            if observed["count"] < len(own) // 2:
+                continue  # most of its runs had no end that shows, which is counted
+            judged += 1
+            longest = observed["execution_time"]["max"]
+            assert longest >= 0.99 * min(own)
+            assert longest <= 1.1 * max(within) + 2_000_000
+    assert judged or all(truth.is_silent for truth in watched.truths.values())
+
+
+def test_chains_are_measured_as_the_programs_say(watched: Watched) -> None:
+    judged = 0
+    for chain in watched.document["chains"]:
+        truth = watched.truths[chain["id"]]
+        if truth.is_silent or not chain["count"]:
+            continue
+        first, last = truth.runs[f"/{truth.prefix}/t0"], truth.runs[f"/{truth.prefix}/t4"]
+        latencies = [
+            stop[1] - start[0]
+            for start, stop in zip(first, last, strict=False)
+            if start[0] > watched.began
+        ]
+        judged += 1
+        assert chain["count"] <= len(latencies) + 1
+        # From the arrival of the message, which is before the callback begins.
+        assert chain["p50"] >= 0.99 * statistics.median(latencies[: -CHAINS // 2 or None]) * 0.9
+        assert chain["max"] <= 1.5 * max(latencies) + 50_000_000
+    assert judged
+
+
+def test_edges_lead_through_all_nodes(watched: Watched) -> None:
+    edges = {(edge["from"], edge["to"]) for edge in watched.model["edges"]}
+    for truth in watched.truths.values():
+        if truth.is_silent or not is_found(watched, truth):
+            continue
+        owners = truth.owners["subscriptions"]
+        callbacks = [f"{owners[topic]}:{topic}" for topic in sorted(owners)]
+        for source, target in pairwise(callbacks):
+            assert (source, target) in edges, truth.prefix
+
+
+def test_probes_are_chosen_where_nobody_has_the_library(tmp_path: Path) -> None:
+    logs = folder_of_all(tmp_path)
+    with ExitStack() as stack:
+        robot = Robot("alone", PROGRAMS_OF["rclpy"]["alone"], logs, stack)
+        command = [*TAKT, "watch", "--duration", "5", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        end([robot])
+    said = done.stderr.splitlines()
+    assert any(
+        re.match(r"takt: \d+ programs? of ROS 2, none with Takt's library: .*--backend ebpf", line)
+        for line in said
+    )
+    document = json.loads(done.stdout)
+    assert document["backend"] == "ebpf"
+    assert document["events"] > 0
+    assert [e["process"] for e in document["executors"]] == [robot.process]
+
+
+def test_a_program_that_starts_and_ends_while_it_is_watched(tmp_path: Path) -> None:
+    logs = folder_of_all(tmp_path)
+    programs = {"alone": PROGRAMS_OF["rclpy"]["alone"]}
+    watch = takt_native.Watch("ebpf", goals_of(programs), "goals", False, 60 * 10**9)
+    with ExitStack() as stack:
+        robot = Robot("alone", programs["alone"], logs, stack)
+        poll_until(watch, lambda: robot.chains >= CHAINS)
+        assert watch.refresh()
+        assert not [line for line in json.loads(watch.document())["unseen"] if "ran before" in line]
+        structure = watch.structure()
+        end([robot])
+    poll_until(watch, lambda: watch.structure() > structure)
+    model = json.loads(watch.model())
+    nodes = {callback.get("node") for callback in model["callbacks"]}
+    assert f"/{robot.prefix}/n/n/n/n/n" in nodes
+
+
+def test_who_may_place_no_probes_is_told(tmp_path: Path) -> None:
+    folder_of_all(tmp_path)
+    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", *TAKT]
+    done = subprocess.run(
+        [*command, "watch", "--backend", "ebpf", "--duration", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=stock_environment(),
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("takt: not allowed to ")
+    assert "CAP_BPF" in line
+
+
+# The stock library, with a text that no record has room for.
+TALKATIVE = """
+import ctypes, sys
+library = ctypes.CDLL("libtracetools.so")
+library.ros_trace_rcl_node_init(ctypes.c_void_p(1), ctypes.c_void_p(2), b"talker", b"/")
+print("ready", flush=True)
+sys.stdin.readline()
+for i in range(1000):
+    library.ros_trace_rclcpp_executor_wait_for_work(ctypes.c_int64(i))
+library.ros_trace_rclcpp_callback_register(ctypes.c_void_p(3), b"x" * 20000)
+print("done", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_what_is_lost_is_counted() -> None:
+    program = [sys.executable, "-c", TALKATIVE]
+    with Child(
+        program,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=stock_environment(),
+    ) as child:
+        assert child.stdin
+        assert child.stdout
+        assert child.stdout.readline() == "ready\n"
+        watch = takt_native.Watch("ebpf", None, "", False, 10**10)
+        child.stdin.write("\n")
+        child.stdin.flush()
+        assert child.stdout.readline() == "done\n"
+        poll_until(watch, lambda: json.loads(watch.document())["events"] >= 1000)
+        document = json.loads(watch.document())
+        child.stdin.close()
+    assert document["lost"] == {"events": 1, "programs": 0}
