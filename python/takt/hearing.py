@@ -4,6 +4,7 @@ probes in the kernel, which need no library and see less.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
@@ -34,8 +35,8 @@ HELP = (
 def start(
     asked: Backend | None, command: Sequence[str], begin: Callable[[str], Started]
 ) -> Started:
-    """What `begin` makes of the backend that was asked for. If none was, probes are tried where
-    programs run and none has the library, and what is chosen is said in a line.
+    """What `begin` makes of the backend that was asked for. If none was, root tries probes where
+    programs run and none has the library. What is chosen, and what is not heard, is said in a line.
     """
     if asked or command:
         return begin((asked or Backend.RING).value)
@@ -43,9 +44,9 @@ def start(
     if not others:
         return begin(Backend.RING.value)
     programs = count(others, "program")
-    if heard:
+    if heard or os.geteuid() != 0:
         console.say(
-            fX
+            f"takt: not heard: {programs} of ROS 2 without Takt's library; "
             "--backend ebpf (root) hears all"
         )
         return begin(Backend.RING.value)
@@ -57,7 +58,7 @@ def start(
         return begin(Backend.EBPF.value)
     except takt_native.InputError as error:
         console.say(f"takt: {error}; until then programs with Takt's library are heard")
-        return begin(Backend.RING.value)
+    return begin(Backend.RING.value)
 
 
 def _running() -> tuple[int, int]:

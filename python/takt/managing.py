@@ -49,6 +49,8 @@ class Request:
     """Publish the status on /diagnostics every second."""
     share: str | None = None
     """The pattern of the topics that the command sends through shared memory; None: none."""
+    backend: hearing.Backend | None = None
+    """None: whichever hears what runs."""
 
 
 class Managed(NamedTuple):
@@ -65,13 +67,11 @@ def manage(request: Request, say: Callable[[str], None]) -> Managed:
     """Manages until the command, the duration or a signal ends it; `say` is called with each
     change. UserError if the manager ends without a last word.
     """
-    libraries = recorder.preloaded("ring") if request.command else []
     plan = plans.read(request.plan) if request.plan else None
     settings = {
         "slots": dispatcher.share(plan) if plan else 0,
         "shaped": sorted({one for chain in plan.chains for one in chain.executors}) if plan else [],
         "goals": str(Path(request.goals).absolute()),
-        "backend": "ring",
         "only_started": bool(request.command),
         "dry_run": request.dry_run,
         "margin": request.margin,
@@ -94,7 +94,11 @@ def manage(request: Request, say: Callable[[str], None]) -> Managed:
         if said["event"] == "ask":
             asker.ask(said["estimator"])
 
-    program = Companion(runtime.manager(), settings, hear)
+    def begin(tracer: str) -> tuple[Companion, list[Path]]:
+        libraries = recorder.preloaded(tracer) if request.command else []
+        return Companion(runtime.manager(), {**settings, "backend": tracer}, hear), libraries
+
+    program, libraries = hearing.start(request.backend, request.command, begin)
 
     def look() -> bool:
         with suppress(UserError):  # the manager has just ended; listen() reports that
@@ -149,7 +153,7 @@ def view(document: Json, *, is_over: bool = False) -> list[Part]:
         parts += [*alerts.lines(document["alerts"]), ""]
         parts.append(_executors(document["executors"]))
     elif is_over and not document["events"]:
-        parts.append(f"No decision was taken: {hearing.nobody_heard('ring')}")
+        parts.append(f"No decision was taken: {hearing.nobody_heard(document['backend'])}")
     elif is_over:
         parts.append("No decision was taken: the programs ended before they were up")
     else:

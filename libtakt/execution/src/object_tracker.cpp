@@ -170,7 +170,10 @@ bool ObjectTracker::announces_callback(ServiceIndex service) const {
 
 void ObjectTracker::adopt(ProcessIndex process, Handle callback, ObservedCallbackIndex owner) {
   CallbackHandle& entry = callback_handles_.at(process, callback);
-  if (entry.owner == CallbackHandle::Owner::none && !entry.callback) {
+  // A run that had begun before the first event tells of a callback, but not of its owner.
+  const bool has_no_owner =
+      !entry.callback || objects_[*entry.callback].kind == CallbackKind::unknown;
+  if (entry.owner == CallbackHandle::Owner::none && has_no_owner) {
     entry.callback = settle(owner, entry.symbol);
     name(*entry.callback, callback, entry.symbol);
   }

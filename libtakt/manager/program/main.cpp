@@ -1,7 +1,10 @@
 // The program behind `takt manage`: takes its settings as one JSON argument, says on standard
 // output what happens, a JSON line each, and ends when standard input does.
 
+#include <linux/capability.h>
+
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -40,9 +43,13 @@ int main(int count, char** arguments) {
       return fail(able.error().message + "; takt manage --dry-run needs no privilege");
     }
   }
+  // Older kernels tell only those with this capability what probes missed.
+  const bool has_probes = settings->backend == takt::capture::Tracer::ebpf;
+  const std::uint64_t counting = has_probes ? takt::capability(CAP_BPF) : 0;
   auto daemon = Daemon::start(std::move(*settings), std::move(guard));
   if (!daemon) return fail(daemon.error().message);
-  takt::try_to_keep_only_capabilities(takt::scheduling_capabilities | takt::watching_capabilities);
+  takt::try_to_keep_only_capabilities(takt::scheduling_capabilities | takt::watching_capabilities |
+                                      counting);
   std::fputs((*daemon)->greeting().c_str(), stdout);
   std::fflush(stdout);
   const std::string reason = (*daemon)->run(signals);

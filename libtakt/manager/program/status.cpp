@@ -110,6 +110,7 @@ Json to_json(const Status& status, const Promises& promises, const live::Monitor
           {"planning_seconds_total", status.planning_seconds_total},
           {"modelling_seconds_total", status.modelling_seconds_total},
           {"events", monitor.pass().events},
+          {"backend", capture::to_string(monitor.options().tracer)},
           {"lost_events", monitor.losses().discarded_events},
           {"chains", status.up ? chains(status, promises, monitor) : Json::array()},
           {"executors", status.up ? executors(status, monitor) : Json::array()},

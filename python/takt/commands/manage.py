@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import takt_native
-from takt import console, files, inputs, managing, sharing
+from takt import console, files, hearing, inputs, managing, sharing
 from takt.arguments import Argument, BadParameter, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
@@ -18,6 +18,7 @@ EXAMPLES = """
 takt manage --goals goals.yaml -- ros2 launch demo robot.launch.py   a robot, until it ends
 takt manage --goals goals.yaml                                       what runs, until Ctrl-C
 takt manage --goals goals.yaml --dry-run                             say what would be done
+takt manage --goals goals.yaml --backend ebpf                        what runs without Takt's library
 takt manage --goals goals.yaml --log decisions.jsonl
 takt manage --goals goals.yaml --plan plan.json                      beside takt apply plan.json
 takt manage --goals goals.yaml --share -- ./bringup                  its topics in shared memory
@@ -37,6 +38,9 @@ def manage(
             metavar="FILE",
             help="Chains and their latency goals, the most important first; see docs/goals.md.",
         ),
+    ] = None,
+    backend: Annotated[
+        hearing.Backend | None, Option(metavar=hearing.METAVAR, help=hearing.HELP)
     ] = None,
     dry_run: Annotated[
         bool, Option("--dry-run", help="Change nothing; needs no privilege.")
@@ -131,6 +135,7 @@ def manage(
         command_output=sys.stderr.fileno() if json else None,
         diagnostics=diagnostics,
         share=sharing.asked(share_topics, share=share, command=command),
+        backend=backend,
     )
     status, code, failure = managing.manage(request, lambda line: console.say(f"takt: {line}"))
     if json:

@@ -341,6 +341,22 @@ TEST_F(Executed, CallbacksAreThoseOfWhatTheExecutorRuns) {
   EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
 }
 
+TEST_F(Executed, ARunThatHadBegunBeforeHidesNoCallback) {
+  scenario.add(program, tracepoints::CallbackEnd{.callback = 0x100});
+  scenario.run(program, 0x200, 10);  // what the executor said of it came before
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    execute(timer);
+    scenario.run(program, 0x200, 10);
+    execute(heard.handle);
+    scenario.take(program, heard, 1);
+    scenario.run(program, 0x100, 10);
+  }
+  run();
+  EXPECT_THAT(kinds(),
+              ElementsAre(CallbackKind::unknown, CallbackKind::timer, CallbackKind::subscription,
+                          CallbackKind::timer, CallbackKind::subscription));
+}
+
 TEST_F(Executed, ACallbackThatNothingShowsIsUnknown) {
   execute(timer);  // was cancelled meanwhile
   scenario.look(program);

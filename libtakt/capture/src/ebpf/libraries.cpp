@@ -52,19 +52,20 @@ std::optional<Library> open_library(const fs::path& file, const fs::path& path,
   return Library{std::move(opened), path, root, {status.st_dev, status.st_ino}};
 }
 
-/// The library that a program started here and now would load, if there is one.
-std::optional<Library> in_search_path(std::string_view name) {
+/// Calls `use` with the libraries that programs started here may load: the first with the one that
+/// most would.
+void for_each_in_search_path(std::string_view name,
+                             const std::function<void(const Library&)>& use) {
   for (const auto& [variable, folder] :
        {std::pair{"LD_LIBRARY_PATH", "."}, {"AMENT_PREFIX_PATH", "lib"}}) {
     for (const auto& directory : paths_in(variable)) {
       std::error_code none;
       const auto path = fs::canonical(fs::path(directory) / folder / name, none);
-      if (auto library = none ? std::nullopt : open_library(path, path, own_root)) {
-        return library;
+      if (const auto library = none ? std::nullopt : open_library(path, path, own_root)) {
+        use(*library);
       }
     }
   }
-  return std::nullopt;
 }
 
 /// A line of /proc/PID/maps with a library of that name: where it is mapped, and its path.
@@ -135,14 +136,18 @@ Result<void> for_each_library(std::string_view name, bool running,
                               const std::function<Result<void>(const Library&)>& use) {
   std::set<FileIdentity> known;
   Result<void> used;
-  const auto use_once = [&](const std::optional<Library>& library) {
-    if (used && library && known.insert(library->identity).second) {
-      used = use(*library);
+  const auto use_once = [&](const Library& library) {
+    if (used && known.insert(library.identity).second) {
+      used = use(library);
     }
   };
-  use_once(in_search_path(name));
+  for_each_in_search_path(name, [&](const Library& library) {
+    if (running || known.empty()) use_once(library);
+  });
   if (running || known.empty()) {
-    for_each_user(name, [&](pid_t /*process*/, const auto& library) { use_once(library); });
+    for_each_user(name, [&](pid_t /*process*/, const auto& library) {
+      if (library) use_once(*library);
+    });
   }
   return used;
 }

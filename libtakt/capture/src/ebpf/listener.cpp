@@ -106,7 +106,7 @@ Result<std::unique_ptr<Listener>> Listener::start(bool only_started) {
   Options options;
   options.events = {"ros2:*", "takt:*", "rcl:*"};
   options.only_started = only_started;
-  listener->recorder_ = TAKT_TRY(Recorder::start({admit, nullptr}, options, true));
+  listener->recorder_ = TAKT_TRY(Recorder::start({admit, nullptr, true}, options, true));
   return listener;
 }
 

@@ -58,6 +58,7 @@ enum { DDS_WRITER = 12, GID_SIZE = 16, DDS_BUILT_IN = 0xc0 };
 const volatile bool follows = false;
 const volatile bool only_started = false;
 const volatile bool calls = true;
+const volatile bool clocks_run = false;  // the threads that make calls have clocks
 // The recorder's namespace of processes, by whose numbers it knows them; 0: the outermost.
 const volatile unsigned int name_space = 0;
 // A namespace has this many around it at most (MAX_PID_NS_LEVEL is 32, which nobody needs).
@@ -89,6 +90,21 @@ struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, TAKT_BPF_BUFFER_SIZE);
 } sched_records SEC(".maps");
+
+// The processor time of a thread since its first call.
+struct thread_clock {
+  unsigned long long since;  // when it got its processor; 0: it has none
+  unsigned long long left;   // when it lost it
+  unsigned long long total;
+  unsigned long long waits;
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 65536);
+  __type(key, int);  // the kernel's number of the thread
+  __type(value, struct thread_clock);
+} clocks SEC(".maps");
 
 struct takt_dropped dropped = {};
 
@@ -180,6 +196,24 @@ static __always_inline bool look_around(struct pt_regs* ctx, struct circumstance
   return calls;
 }
 
+// A call that no clock could be made for has no time.
+static __always_inline void read_clock(struct takt_call* call) {
+  call->cpu_time = 0;
+  call->waits = 0;
+  if (!clocks_run) return;
+  const struct task_struct* task = (const struct task_struct*)bpf_get_current_task();
+  const int thread = BPF_CORE_READ(task, pid);
+  const struct thread_clock* clock = bpf_map_lookup_elem(&clocks, &thread);
+  if (!clock) {
+    const struct thread_clock made = {call->time, call->time, 0, 1};
+    call->waits = bpf_map_update_elem(&clocks, &thread, &made, BPF_NOEXIST) == 0;
+    return;
+  }
+  const unsigned long long since = clock->since;
+  call->cpu_time = clock->total + (since && since < call->time ? call->time - since : 0);
+  call->waits = clock->waits;
+}
+
 static __always_inline void describe(struct takt_call* call, const struct circumstances* here,
                                      unsigned int text_room) {
   call->kind = TAKT_RECORD_CALL;
@@ -192,6 +226,7 @@ static __always_inline void describe(struct takt_call* call, const struct circum
   call->text_room = text_room;
   call->time = here->time;
   bpf_get_current_comm(call->name, sizeof call->name);
+  read_clock(call);
 }
 
 // Copies what the arguments point to. False: a text has no room.
@@ -363,6 +398,34 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_
     report(TAKT_SCHED_SWITCH, previous, next,
            preempt ? 0 : BPF_CORE_READ(previous, __state) & REPORTED_STATES, 0, traced, 0);
   }
+  return 0;
+}
+
+// Where a switch was not seen, the time until the next one counts: a clock is never slow.
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_turn, bool preempt, struct task_struct* previous, struct task_struct* next) {
+  const unsigned long long now = bpf_ktime_get_ns();
+  const int from = BPF_CORE_READ(previous, pid);
+  struct thread_clock* clock = bpf_map_lookup_elem(&clocks, &from);
+  if (clock) {
+    clock->total += now - (clock->since ? clock->since : clock->left);
+    clock->since = 0;
+    clock->left = now;
+    if (!preempt && (BPF_CORE_READ(previous, __state) & REPORTED_STATES) != 0) ++clock->waits;
+  }
+  const int to = BPF_CORE_READ(next, pid);
+  clock = bpf_map_lookup_elem(&clocks, &to);
+  if (clock) {
+    if (clock->since) clock->total += now - clock->since;
+    clock->since = now;
+  }
+  return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_thread_end, struct task_struct* task) {
+  const int thread = BPF_CORE_READ(task, pid);
+  bpf_map_delete_elem(&clocks, &thread);
   return 0;
 }
 

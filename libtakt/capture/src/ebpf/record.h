@@ -62,6 +62,10 @@ struct takt_call {
   unsigned long long time;
   char name[16];
   unsigned long long arguments[TAKT_BPF_ARGUMENTS];
+  // The processor time of the thread, and one more than how often it has waited, since its first
+  // call. No waits: the thread has no clock.
+  unsigned long long cpu_time;
+  unsigned long long waits;
 };
 
 enum takt_sched_event {

@@ -31,6 +31,8 @@
 #include "takt/base/kernel_version.hpp"
 #include "takt/base/try.hpp"
 #include "takt/capture/ring/writer.hpp"
+#include "takt/ctf/fields.hpp"
+#include "takt/tracepoints/events.hpp"
 
 namespace takt::capture::ebpf {
 
@@ -142,6 +144,9 @@ Result<void> Recorder::load(const Options& options, bool calls) {
   for (const char* name : {"on_switch", "on_wakeup", "on_wakeup_new", "on_exit"}) {
     bpf_program__set_autoload(program(name), kernel);
   }
+  for (const char* name : {"on_turn", "on_thread_end"}) {
+    bpf_program__set_autoload(program(name), destination_.clocks);
+  }
   const bool follows = kernel || options.only_started;
   for (const char* name : {"on_fork", "on_free"}) {
     bpf_program__set_autoload(program(name), follows);
@@ -156,8 +161,9 @@ Result<void> Recorder::load(const Options& options, bool calls) {
     bool follows;
     bool only_started;
     bool calls;
+    bool clocks_run;
     std::uint32_t name_space;
-  } constants{follows, options.only_started, calls, inner_name_space()};
+  } constants{follows, options.only_started, calls, destination_.clocks, inner_name_space()};
   if (const int failed = bpf_map__set_initial_value(
           bpf_object__find_map_by_name(object_.get(), ".rodata"), &constants, sizeof constants);
       failed < 0) {
@@ -199,6 +205,11 @@ Result<void> Recorder::follow_processes(const Options& options) {
   Result<void> attached;
   if (destination_.of_kernel || options.only_started) {
     attached = attach("on_fork").and_then([&] { return attach("on_free"); });
+  }
+  if (destination_.clocks) {
+    attached = attached.and_then([&] { return attach("on_turn"); }).and_then([&] {
+      return attach("on_thread_end");
+    });
   }
   if (options.only_started) {
     add(getpid(), TAKT_STARTER);
@@ -457,7 +468,9 @@ Result<Losses> Recorder::stop() {
 
 void Recorder::run() {
   pthread_setname_np(pthread_self(), "takt-recorder");
-  try_to_keep_only_capabilities(writing_capabilities | counting_capabilities());
+  // Those that are told of as they start may be anybody's.
+  const std::uint64_t watching = only_started_ ? 0 : watching_capabilities;
+  try_to_keep_only_capabilities(writing_capabilities | watching | counting_capabilities());
   const bool sees_ends = sees_all_processes();
   auto next_flush = std::chrono::steady_clock::now() + flush_interval;
   auto next_retirement = std::chrono::steady_clock::now() + process_look_interval;
@@ -555,8 +568,29 @@ void Recorder::take_call(takt_call& call, std::span<const std::byte> texts) {
   }
   const std::string_view version =
       call.library < watched_.size() ? std::string_view(watched_[call.library].version) : "";
+  const auto event = static_cast<EventType>(call.event);
+  its->names_callbacks = its->names_callbacks || event == EventType::callback_start;
+  if (event == EventType::callback_end) take_clock(call, *its);
   if (!its->sink->append(call.time, call.thread, call.name, call.event,
-                          fields_of(call, texts, version))) {
+                         fields_of(call, texts, version))) {
+    ++untaken_calls_;
+  }
+  const bool may_begin_or_end =
+      event == EventType::rcl_call && !its->names_callbacks &&
+      call.library == static_cast<unsigned>(tracepoints::RclFunction::trigger_guard_condition);
+  if (event == EventType::callback_start || may_begin_or_end) take_clock(call, *its);
+}
+
+/// Beside the begin or the end of a callback, as Takt's library tells it.
+void Recorder::take_clock(const takt_call& call, Process& its) {
+  if (call.waits == 0) return;
+  ctf::Fields fields(0);
+  const tracepoints::ThreadCpuTime clock{.cpu_time = static_cast<std::int64_t>(call.cpu_time),
+                                         .waits = static_cast<std::int64_t>(call.waits),
+                                         .ready_time = 0};
+  if (!its.sink->append(call.time, call.thread, call.name,
+                        static_cast<std::uint16_t>(EventType::thread_cpu_time),
+                        fields.encode(clock))) {
     ++untaken_calls_;
   }
 }

@@ -42,6 +42,8 @@ struct Destination {
       of_process;
   /// None: the scheduler's events are not wanted.
   std::unique_ptr<KernelTrace> of_kernel;
+  /// Add takt:thread_cpu_time, as Takt's library does, to the begins and ends of callbacks.
+  bool clocks = false;
 };
 
 /// Traces in a storage: one for each process and, with `kernel`, one of the scheduler. Error: that
@@ -79,6 +81,8 @@ class Recorder : public Backend {
     std::unique_ptr<ProcessSink> sink;
     unsigned gid_size = 0;
     std::uint64_t lost_objects = 0;
+    /// Its client library says when callbacks begin.
+    bool names_callbacks = false;
   };
   struct Dropped {
     std::uint64_t calls = 0;
@@ -122,6 +126,7 @@ class Recorder : public Backend {
   void retire_ended_processes();
   void take(std::span<const std::byte> record);
   void take_call(takt_call& call, std::span<const std::byte> texts);
+  void take_clock(const takt_call& call, Process& its);
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
   void tell_client_library(const takt_call& call, ProcessSink& sink) const;
   void recover_older_objects(std::uint64_t time);
