@@ -10,14 +10,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from children import Child
-from recording import TAKT, is_gone
+from recording import TAKT, is_gone, needs_privileges
+from running_robots import PROGRAMS_OF, RCLCPP, Robot, end, folder_of_all
 from takt import documents, loopback, runtime
 from takt.shaping import plans
 
@@ -283,6 +284,32 @@ def test_a_dry_run_decides_and_changes_nothing(
     replayed = run_takt("manage", "--replay", log)
     assert replayed.returncode == 0, replayed.stderr
     assert "chain image: " in replayed.stdout
+
+
+@needs_privileges
+@pytest.mark.parametrize("client", ["rclpy", "rclcpp"])
+def test_a_robot_that_runs_already_is_managed_and_let_go(
+    environment: dict[str, str], tmp_path: Path, client: str
+) -> None:
+    if client == "rclcpp" and not RCLCPP.exists():
+        pytest.skip("CMake found no rclcpp, so its programs are not built")
+    goals = tmp_path / "goals.yaml"
+    goals.write_text(
+        "period: 1s\n"
+        "chains: [{name: relay, from: /alone/t0, to: '/alone/n/n/n/n/n:/alone/t4', latency: 5s}]\n"
+    )
+    program = PROGRAMS_OF[client]["alone"]
+    with ExitStack() as stack:
+        robot = Robot("alone", program, folder_of_all(tmp_path), stack, period=0.5)
+        command = takt("manage", "--backend", "ebpf", "--goals", goals, "--json")
+        with managing(environment, *command):
+            found = status_with_a_guarantee(environment)
+            assert found["backend"] == "ebpf"
+            assert {executor["process"] for executor in found["executors"]} == {robot.process}
+        for _ in until("that all threads are best effort"):
+            if policies(found) <= {0, None}:
+                break
+        end([robot])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="reservations need root")

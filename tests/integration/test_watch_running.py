@@ -216,7 +216,7 @@ def test_probes_are_chosen_where_nobody_has_the_library(tmp_path: Path) -> None:
     logs = folder_of_all(tmp_path)
     with ExitStack() as stack:
         robot = Robot("alone", PROGRAMS_OF["rclpy"]["alone"], logs, stack)
-        command = [*TAKT, "watch", "--duration", "5", "--json"]
+        command = [*TAKT, "watch", "--duration", "8", "--json"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         end([robot])
@@ -229,6 +229,9 @@ def test_probes_are_chosen_where_nobody_has_the_library(tmp_path: Path) -> None:
     assert document["backend"] == "ebpf"
     assert document["events"] > 0
     assert [e["process"] for e in document["executors"]] == [robot.process]
+    # From the timer, whose node is not known.
+    assert [chain["id"] for chain in document["chains"]] == ["unknown->/alone/n/n/n/n/n"]
+    assert document["chains"][0]["total"] > 0
 
 
 def test_a_program_that_starts_and_ends_while_it_is_watched(tmp_path: Path) -> None:

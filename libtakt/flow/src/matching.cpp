@@ -86,7 +86,7 @@ std::optional<Matcher::Match> Matcher::match(const execution::Objects& objects,
   }
   const execution::Callback& callback = objects[index];
   if (callback.continues) return std::nullopt;
-  const std::string node = objects.node_name(callback);
+  const std::string node = model::absolute(objects.node_name(callback));  // also an unknown one
   std::string topic;
   std::string key;
   switch (callback.kind) {

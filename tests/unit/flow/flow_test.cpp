@@ -741,7 +741,7 @@ TEST(Identity, Fact6WithoutInitialisationThereAreNoNamesAndNoFlows) {
   scenario.handle(program, {0x3, 0x4, 0x5}, 1, 10);
   const json document = follow(scenario);
   EXPECT_THAT(document["flows"], IsEmpty());
-  EXPECT_THAT(document["provenance"]["warnings"].dump(), HasSubstr("start recording before"));
+  EXPECT_THAT(document["provenance"]["warnings"].dump(), HasSubstr("before the programs"));
 }
 
 }  // namespace

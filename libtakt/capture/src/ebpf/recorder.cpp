@@ -614,7 +614,7 @@ Recorder::Process* Recorder::process(std::uint32_t number, std::uint32_t start, 
 }
 
 /// Says that the process of a call uses rclpy, if it cannot do so itself: Takt's tracing library
-/// does. Nothing is said of other users' processes, whose memory this thread may not look at.
+/// does.
 void Recorder::tell_client_library(const takt_call& call, ProcessSink& sink) const {
   const bool is_known = (other_events >> call.event & 1) == 0 && call.library < watched_.size();
   const auto process = static_cast<pid_t>(call.process);
