@@ -1,6 +1,6 @@
-"""A node of rclpy that talks to itself and to the next of COUNT programs, RATE (200) times a second:
-`chatter.py NUMBER COUNT SENT [RATE]`. The file SENT has how many messages it has sent, in 8 bytes.
-Ends with SIGINT.
+"""A node of rclpy that talks to itself and to the next of COUNT programs, RATE (200) times a
+second: `chatter.py NUMBER COUNT SENT [RATE]`. The file SENT has how many messages it has sent, in 8
+bytes. Ends with SIGINT.
 """
 
 import mmap

@@ -1,4 +1,4 @@
-"""Measures how much processor time a recording, or a watch, costs: by the ring, and by probes in the
+"""Measures how much processor time a recording or a watch costs: by the ring, and by probes in the
 kernel.
 
     cores.py [SECONDS [record|watch [RATE]]]

@@ -77,15 +77,16 @@ void bind_live(nb::module_& module) {
         return capture::running_programs(unwrap(capture::tracer_named(tracer)));
       },
       nb::arg("tracer"), released,
-      "The processes of ROS 2 that run, except this one, and whether a tracer (lttng, ring or ebpf) "
+      "The processes of ROS 2 that run, except this one, and whether a tracer (lttng, ring or "
+      "ebpf) "
       "sees what they do.");
-  nb::class_<Watch>(module, "Watch",
-                    "Watches running ROS 2 programs. Raises InputError.")
+  nb::class_<Watch>(module, "Watch", "Watches running ROS 2 programs. Raises InputError.")
       .def(nb::init<const std::string&, const std::optional<std::string>&, const std::string&, bool,
                     std::int64_t>(),
-           nb::arg("tracer"), nb::arg("goals").none(), nb::arg("source"), nb::arg("only_started"), nb::arg("window"),
-           released,
-           "tracer: ring or ebpf. goals: text of a goals file, None: every chain without goals; source names it in "
+           nb::arg("tracer"), nb::arg("goals").none(), nb::arg("source"), nb::arg("only_started"),
+           nb::arg("window"), released,
+           "tracer: ring or ebpf. goals: text of a goals file, None: every chain without goals; "
+           "source names it in "
            "messages. only_started: only commands that get environment(). window: over how many "
            "nanoseconds latencies are reported.")
       .def("environment", &Watch::environment,

@@ -27,8 +27,8 @@ class Backend(str, Enum):
 
 METAVAR = "|".join(backend.value for backend in Backend)
 HELP = (
-    "Hear programs by Takt's library in them, or by probes in the kernel (root); default: ring, and "
-    "ebpf where only programs without the library run."
+    "Hear programs by Takt's library in them, or by probes in the kernel (root); default: ring, "
+    "and ebpf where only programs without the library run."
 )
 
 

@@ -339,10 +339,10 @@ std::vector<std::string> unseen(const events::Threads& threads, const Database& 
   for (const Recovery& recovery : database.objects().recoveries) {
     if (!recovery.unknown.empty()) {
       const events::Process& process = threads[recovery.process];
-      lines.push_back(fmt::format(
-          "process {} ({}) ran before; {} objects were found in its memory, but "
-          "not: {}",
-          process.id, process.name, recovery.objects, recovery.unknown));
+      lines.push_back(
+          fmt::format("process {} ({}) ran before; {} objects were found in its memory, but "
+                      "not: {}",
+                      process.id, process.name, recovery.objects, recovery.unknown));
     }
   }
   for (const ProcessIndex index : without_callbacks(database.objects())) {

@@ -18,7 +18,7 @@ EXAMPLES = """
 takt manage --goals goals.yaml -- ros2 launch demo robot.launch.py   a robot, until it ends
 takt manage --goals goals.yaml                                       what runs, until Ctrl-C
 takt manage --goals goals.yaml --dry-run                             say what would be done
-takt manage --goals goals.yaml --backend ebpf                        what runs without Takt's library
+takt manage --goals goals.yaml --backend ebpf                        what runs with stock libraries
 takt manage --goals goals.yaml --log decisions.jsonl
 takt manage --goals goals.yaml --plan plan.json                      beside takt apply plan.json
 takt manage --goals goals.yaml --share -- ./bringup                  its topics in shared memory

@@ -46,9 +46,9 @@ inline constexpr std::string_view rclpy = "_rclpy_pybind11";
 [[nodiscard]] bool uses_library(pid_t process, std::string_view name);
 
 /// Calls `use` once with each library of this name that programs use, or that programs started here
-/// and now may use: the first is the one that most would. One at a time is open. `running`: those of
-/// what runs and may start anywhere; otherwise that first one or, if there is none, those of what
-/// runs. An error of `use` ends it.
+/// and now may use: the first is the one that most would. One at a time is open. `running`: those
+/// of what runs and may start anywhere; otherwise that first one or, if there is none, those of
+/// what runs. An error of `use` ends it.
 [[nodiscard]] Result<void> for_each_library(std::string_view name, bool running,
                                             const std::function<Result<void>(const Library&)>& use);
 

@@ -438,8 +438,8 @@ Result<Losses> Recorder::losses() {
   const std::scoped_lock lock(mutex_);
   const auto lost = dropped();
   Losses losses = object_losses_;
-  losses.discarded_events +=
-      lost.calls + lost.sched + unwritten_of_ended_ + (destination_.of_kernel ? destination_.of_kernel->unwritten() : 0);
+  losses.discarded_events += lost.calls + lost.sched + unwritten_of_ended_ +
+                             (destination_.of_kernel ? destination_.of_kernel->unwritten() : 0);
   for (const auto& [identity, process] : processes_) {
     losses.discarded_events += process.sink->unwritten();
   }
@@ -667,7 +667,7 @@ void Recorder::recover(pid_t pid, unsigned gid_size, std::uint64_t time,
   for (const auto& [event, payload] : told) {
     if ((events_ & bit(event)) != 0) {
       its->sink->append_object(time, static_cast<std::uint32_t>(pid), name,
-                                static_cast<std::uint16_t>(event), payload);
+                               static_cast<std::uint16_t>(event), payload);
     }
   }
 }

@@ -106,7 +106,8 @@ class Recorder : public Backend {
   };
 
   explicit Recorder(Destination destination)
-      : destination_(std::move(destination)), records_([this](std::span<const std::byte> record) { take(record); }) {}
+      : destination_(std::move(destination)),
+        records_([this](std::span<const std::byte> record) { take(record); }) {}
 
   Result<void> load(const Options& options, bool calls);
   Result<void> follow_processes(const Options& options);

@@ -164,7 +164,7 @@ Losses append_objects(ObjectLog& log, std::uint64_t events, std::uint64_t since,
   while (const auto event = log.next()) {
     if (event->time <= until && (events >> event->number & 1) != 0) {
       sink.append_object(std::max(event->time, since), event->thread, event->thread_name,
-                          event->number, event->payload);
+                         event->number, event->payload);
     }
   }
   sink.set_discarded_objects(log.dropped() + log.malformed());

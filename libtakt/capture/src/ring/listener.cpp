@@ -82,8 +82,8 @@ bool Listener::admit(pid_t process, const Descriptor& memory) {
     return false;
   }
   const std::uint64_t start = (*reader)->start();
-  sources_.push_back(std::make_unique<Source>(
-      Source{process, Life(process), ring, std::move(*reader), start}));
+  sources_.push_back(
+      std::make_unique<Source>(Source{process, Life(process), ring, std::move(*reader), start}));
   return true;
 }
 

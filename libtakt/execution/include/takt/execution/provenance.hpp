@@ -36,9 +36,9 @@ namespace takt::execution {
 [[nodiscard]] nlohmann::ordered_json losses(const events::EventStream& source,
                                             const Database& database);
 
-/// One line for each thing that programs did or have and no event tells: objects that are older than
-/// what was heard, callbacks and their ends. `command` of Takt, "record" or "watch", sees more if
-/// it starts the programs.
+/// One line for each thing that programs did or have and no event tells: objects that are older
+/// than what was heard, callbacks and their ends. `command` of Takt, "record" or "watch", sees more
+/// if it starts the programs.
 [[nodiscard]] std::vector<std::string> unseen(const events::Threads& threads,
                                               const Database& database, std::string_view command);
 
