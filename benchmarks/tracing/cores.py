@@ -5,8 +5,9 @@ kernel.
 
 Programs of rclpy, all with Takt's libtracetools.so, send each RATE (200) messages a second, of
 which two programs hear each; four programs for takt record, five for takt watch. Every round
-measures them for SECONDS (10) without a recorder, and with each backend; medians of five rounds, and of the differences to the same round without a recorder.
-Needs root, and a machine where no other ROS 2 runs.
+measures them for SECONDS (10) without a recorder, and with each backend; medians of five rounds,
+and of the differences to the same round without a recorder. Needs root, and a machine where no
+other ROS 2 runs.
 """
 
 from __future__ import annotations
