@@ -177,8 +177,7 @@ void Executor::add_node(std::shared_ptr<::rclcpp::Node> node, bool notify) {
 }
 
 void Executor::remove_node(NodeBaseInterface::SharedPtr node, bool /*notify*/) {
-  collector_.remove_node(node);
-  entities_changed();
+  remove([&] { collector_.remove_node(node); });
 }
 
 void Executor::remove_node(std::shared_ptr<::rclcpp::Node> node, bool notify) {
@@ -193,8 +192,7 @@ void Executor::add_callback_group(CallbackGroup::SharedPtr group, NodeBaseInterf
 }
 
 void Executor::remove_callback_group(CallbackGroup::SharedPtr group, bool /*notify*/) {
-  collector_.remove_callback_group(group);
-  entities_changed();
+  remove([&] { collector_.remove_callback_group(group); });
 }
 
 std::vector<CallbackGroup::WeakPtr> Executor::get_all_callback_groups() {
@@ -239,6 +237,18 @@ void Executor::entities_changed() {
   if (lock && is_changed_.exchange(false)) refresh();
 }
 
+/// What is removed runs no more at once. Until the core lets go of it, callbacks may have to end,
+/// perhaps the one that calls this.
+void Executor::remove(const std::function<void()>& from_collector) {
+  {
+    const std::scoped_lock lock(listing_);
+    from_collector();
+    collector_.update_collections();
+    adapters_->remove_others(collector_.get_all_callback_groups());
+  }
+  entities_changed();
+}
+
 void Executor::remember(const NodeBaseInterface::SharedPtr& node) {
   const std::scoped_lock lock(waking_);
   std::erase_if(nodes_, [&](const auto& known) { return known.expired() || known.lock() == node; });
@@ -252,13 +262,17 @@ void Executor::refresh_if_changed() {
 
 /// With refreshing_ held. Where it throws, nothing is forgotten that the core may know.
 void Executor::refresh() {
-  collector_.update_collections();
   Adapters::Nodes nodes;
   {
     const std::scoped_lock lock(waking_);
     nodes = nodes_;
   }
-  ExecutorEntities listed = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
+  ExecutorEntities listed;
+  {
+    const std::scoped_lock lock(listing_);
+    collector_.update_collections();
+    listed = adapters_->list(collector_.get_all_callback_groups(), nodes, *context_);
+  }
   std::vector<std::string> missing;
   scheduling::PolicyDescription policy;
   if (planned_) {

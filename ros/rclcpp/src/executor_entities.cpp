@@ -17,10 +17,12 @@ using scheduling::LocalIndex;
 class Adapters::Listing {
  public:
   Listing(Adapters& adapters, ::rclcpp::Context& context)
-      : adapters_(adapters.adapters_), context_(context) {}
+      : adapters_(adapters), context_(context) {}
 
-  void add_group(const ::rclcpp::CallbackGroup& group, const std::string& node) {
+  void add_group(const ::rclcpp::CallbackGroup::SharedPtr& added, const std::string& node) {
+    const ::rclcpp::CallbackGroup& group = *added;
     node_ = node;
+    of_groups_.push_back({.group = added, .executables = {}});
     const std::size_t first = listed_.callbacks.size();
     group.collect_all_ptrs(
         [this](const auto& subscription) { add_subscription(subscription); },
@@ -42,14 +44,19 @@ class Adapters::Listing {
     }
   }
 
-  [[nodiscard]] ExecutorEntities take() { return std::move(listed_); }
+  [[nodiscard]] ExecutorEntities take() {
+    adapters_.listed_ = std::move(of_groups_);
+    return std::move(listed_);
+  }
 
  private:
   /// The executable of an entity: the one that it has, or a new one.
   template <typename Adapter, typename T, typename... Arguments>
   Adapter& executable(const std::shared_ptr<T>& entity, Arguments&... arguments) {
-    auto& known = adapters_[entity];
+    auto& known = adapters_.adapters_[entity];
+    if (known && known->is_removed()) adapters_.replaced_.push_back(std::move(known));
     if (!known) known = std::make_unique<Adapter>(entity, arguments...);
+    of_groups_.back().executables.push_back(known.get());
     return dynamic_cast<Adapter&>(*known);
   }
 
@@ -94,9 +101,10 @@ class Adapters::Listing {
     }
   }
 
-  std::map<Entity, std::unique_ptr<executor::Executable>>& adapters_;
+  Adapters& adapters_;
   ::rclcpp::Context& context_;
   ExecutorEntities listed_;
+  std::vector<Listed> of_groups_;
   /// Whose group is being listed.
   std::string node_;
   /// By the waitable through which messages come within the process.
@@ -116,12 +124,23 @@ ExecutorEntities Adapters::list(std::span<const ::rclcpp::CallbackGroup::WeakPtr
   Listing listing(*this, context);
   for (const ::rclcpp::CallbackGroup::WeakPtr& weak : groups) {
     const ::rclcpp::CallbackGroup::SharedPtr group = weak.lock();
-    if (group) listing.add_group(*group, owners[group.get()]);
+    if (group) listing.add_group(group, owners[group.get()]);
   }
   return listing.take();
 }
 
+void Adapters::remove_others(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups) {
+  for (const Listed& listed : listed_) {
+    const ::rclcpp::CallbackGroup::SharedPtr group = listed.group.lock();
+    const bool stays =
+        std::ranges::any_of(groups, [&](const auto& other) { return other.lock() == group; });
+    if (stays) continue;
+    for (Removable* const executable : listed.executables) executable->remove();
+  }
+}
+
 void Adapters::keep_only(const ExecutorEntities& listed) {
+  replaced_.clear();
   std::erase_if(adapters_, [&](const auto& adapter) {
     return std::ranges::find(listed.executables, adapter.second.get(),
                              &executor::ScheduledExecutable::executable) ==

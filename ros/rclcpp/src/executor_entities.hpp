@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "callback.hpp"
+#include "removable.hpp"
 #include "takt/executor/events_executor.hpp"
 
 namespace takt::rclcpp {
@@ -31,13 +32,25 @@ class Adapters {
   [[nodiscard]] ExecutorEntities list(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups,
                                       const Nodes& nodes, ::rclcpp::Context& context);
 
-  /// Forgets the executables that are not in `listed`. Nothing may run them any more.
+  /// Removes what was listed last of other groups than these: no callback of it begins any more.
+  void remove_others(std::span<const ::rclcpp::CallbackGroup::WeakPtr> groups);
+
+  /// Forgets the executables that are not in `listed`, which was listed last. Nothing may run them
+  /// any more.
   void keep_only(const ExecutorEntities& listed);
 
  private:
   class Listing;
 
-  std::map<Entity, std::unique_ptr<executor::Executable>> adapters_;
+  struct Listed {
+    ::rclcpp::CallbackGroup::WeakPtr group;
+    std::vector<Removable*> executables;
+  };
+
+  std::map<Entity, std::unique_ptr<Removable>> adapters_;
+  /// Removed ones whose entities have been added again.
+  std::vector<std::unique_ptr<Removable>> replaced_;
+  std::vector<Listed> listed_;
 };
 
 }  // namespace takt::rclcpp

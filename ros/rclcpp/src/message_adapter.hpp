@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "removable.hpp"
 #include "takt/base/ring.hpp"
 #include "takt/executor/decision_trace.hpp"
 #include "takt/executor/executable.hpp"
@@ -35,7 +36,7 @@ inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max()
 /// `Taken` is a taken message: movable, and empty when default-constructed. Its address() is where
 /// the message stays until it is handled.
 template <typename Adapter, typename Entity, typename Taken>
-class MessageAdapter : public executor::MessageExecutable {
+class MessageAdapter : public executor::MessageExecutable, public Removable {
  public:
   [[nodiscard]] Result<void> notify(Arrived arrived) final {
     const std::shared_ptr<Entity> entity = entity_.lock();
@@ -82,10 +83,10 @@ class MessageAdapter : public executor::MessageExecutable {
     const std::shared_ptr<Entity> entity = entity_.lock();
     if (chosen) {
       Taken taken = *std::exchange(chosen, std::nullopt);
-      if (!entity) return {};
+      if (!entity || is_removed()) return {};
       executor::trace_chosen(taken.address());
       adapter().handle(*entity, taken);
-    } else if (entity) {
+    } else if (entity && !is_removed()) {
       Taken taken;
       if (try_take(*entity, taken)) adapter().handle(*entity, taken);
     }

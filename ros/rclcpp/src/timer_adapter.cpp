@@ -118,7 +118,7 @@ Result<void> TimerAdapter::run(std::size_t /*worker*/) {
   }
   const std::shared_ptr<::rclcpp::TimerBase> timer = timer_.lock();
   const std::optional<Duration> due = expiries_.own(*executor::current_origin());
-  if (!timer || !due || timer->is_canceled()) return {};
+  if (!timer || !due || timer->is_canceled() || is_removed()) return {};
   TRACETOOLS_TRACEPOINT(rclcpp_executor_execute,
                         static_cast<const void*>(timer->get_timer_handle().get()));
   const auto info = std::make_shared<rcl_timer_call_info_t>();

@@ -8,6 +8,7 @@
 #include <rclcpp/clock.hpp>
 #include <rclcpp/timer.hpp>
 
+#include "removable.hpp"
 #include "takt/executor/executable.hpp"
 #include "takt/executor/expiry_times.hpp"
 
@@ -15,7 +16,7 @@ namespace takt::rclcpp {
 
 /// Makes a timer an executable. It may go at any time, and its instances with it; instances of a
 /// timer that is cancelled or reset meanwhile do not run.
-class TimerAdapter final : public executor::TimerExecutable {
+class TimerAdapter final : public executor::TimerExecutable, public Removable {
  public:
   explicit TimerAdapter(const std::shared_ptr<::rclcpp::TimerBase>& timer);
 

@@ -381,6 +381,52 @@ TEST_F(ComplaintsTest, ANodeMovesToAnotherExecutorWhileTheFirstIsBusy) {
   first.cancel();
 }
 
+TEST_F(ComplaintsTest, ACallbackThatHasRemovedANodeOrAGroupIsTheLastOfIt) {
+  for (const std::size_t threads : {1U, 2U}) {
+    for (const bool by_group : {false, true}) {
+      rclcpp::EventsExecutor executor(options(threads));
+      const auto node = make_node();
+      const auto group =
+          node->create_callback_group(CallbackGroupType::MutuallyExclusive, !by_group);
+      const auto publisher = node->create_publisher<Packet>("~/topic", 100);
+      std::atomic<int> runs = 0;
+      std::atomic<bool> is_removed = false;
+      std::atomic<bool> ran_on = false;
+      ::rclcpp::SubscriptionOptions in_group;
+      in_group.callback_group = group;
+      // Messages and expiries wait when the group is removed.
+      const auto subscription = node->create_subscription<Packet>(
+          "~/topic", 100, [&](const Packet&) { ran_on = ran_on || is_removed; }, in_group);
+      const auto timer = node->create_wall_timer(
+          1ms,
+          [&] {
+            ran_on = ran_on || is_removed;
+            if (++runs != 5) return;
+            for (int i = 0; i < 50; ++i) publisher->publish(Packet());
+            std::this_thread::sleep_for(20ms);
+            if (by_group) {
+              executor.remove_callback_group(group);
+            } else {
+              executor.remove_node(node);
+            }
+            is_removed = true;
+          },
+          group);
+      wait_until([&] { return publisher->get_subscription_count() > 0; });
+      if (by_group) {
+        executor.add_callback_group(group, node->get_node_base_interface());
+      } else {
+        executor.add_node(node);
+      }
+      std::jthread spinning([&] { executor.spin(); });
+      wait_until([&] { return is_removed.load(); });
+      std::this_thread::sleep_for(50ms);
+      EXPECT_FALSE(ran_on);
+      executor.cancel();
+    }
+  }
+}
+
 TEST_F(ComplaintsTest, ACallbackMayRemoveItsOwnNodeAndWhatItThrowsOnAnyThreadComesOut) {
   rclcpp::EventsExecutor executor(options(2));
   const auto node = make_node();

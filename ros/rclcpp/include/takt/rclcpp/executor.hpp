@@ -64,8 +64,8 @@ struct Options {
 /// spin().
 ///
 /// Entities may be added and removed at any time. While the executor spins, a thread of its own
-/// carries this out, as soon as it can. What has been taken for an entity that is removed goes with
-/// it.
+/// carries this out, as soon as it can; but no callback of a removed node or group begins any more.
+/// What has been taken for an entity that is removed goes with it.
 ///
 /// Every waitable must tell when it is ready (Waitable::set_on_ready_callback), as all of rclcpp's
 /// do. Messages that a middleware lends are copied.
@@ -118,6 +118,7 @@ class Executor : public ::rclcpp::Executor {
 
   void changed();
   void entities_changed();
+  void remove(const std::function<void()>& from_collector);
   void remember(const ::rclcpp::node_interfaces::NodeBaseInterface::SharedPtr& node);
   void refresh_if_changed();
   void refresh();
@@ -138,6 +139,8 @@ class Executor : public ::rclcpp::Executor {
   /// Decides in the ordering's place, where there is one.
   std::unique_ptr<plan::ExecutorPlan> planned_;
   std::unique_ptr<Adapters> adapters_;
+  /// Guards what is listed of the entities, against removals.
+  std::mutex listing_;
   std::shared_ptr<::rclcpp::executors::ExecutorNotifyWaitable> notified_;
   ::rclcpp::executors::ExecutorEntitiesCollector collector_;
 
