@@ -108,12 +108,26 @@ def asked(topics: str | None, *, share: bool, command: Sequence[str] | None) -> 
             f"{'--share' if share else '--share-topics'} goes with a command, after --: what runs "
             "already cannot be made to share"
         )
-    return topics or ALL
+    return _pattern("--share-topics", topics)
+
+
+def _pattern(option: str, topics: str | None) -> str:
+    """The pattern that an option gives, or that of all topics. UserError if no topic's full name
+    can match it.
+    """
+    if topics is None:
+        return ALL
+    if not topics.startswith(("/", "*", "?", "[")):
+        raise UserError(
+            f"{option}: {topics!r} fits no topic, as full names begin with a slash; write "
+            f"{'/' + topics if topics.strip('-') else '/camera/*'!r}"
+        )
+    return topics
 
 
 def run(command: list[str], topics: str | None) -> None:
     """Becomes the command, with its topics shared. UserError if it cannot be started."""
-    environment = shared(os.environ, topics or ALL)
+    environment = shared(os.environ, _pattern("--topics", topics))
     try:
         os.execvpe(command[0], command, environment)
     except OSError as error:
@@ -210,19 +224,20 @@ def state(end: Json) -> str:
         if end["shared"]:
             return f"shared with {_publishers(end['shared'])}, {end['taken']} messages taken"
         if end["joined"]:
-            return "not yet: a first message must come by the middleware"
+            return "not yet: the first message must come by the middleware, and none has"
         return "no publisher shares it"
     if end["shared"]:
         late = ", and by the middleware for those that come later" if end["latched"] else ""
         return f"shared with all {end['matched']} subscriptions{late}"
     if end["matched"] > end["joined"]:
         return (
-            f"by the middleware as well: {end['matched'] - end['joined']} of {end['matched']} "
-            "subscriptions do not share it"
+            f"by the middleware as well: at least {end['matched'] - end['joined']} of "
+            f"{end['matched']} subscriptions do not share it"
         )
     return (
-        "by the middleware as well, until each subscription has a message from both"
-        if (end["joined"])
+        "by the middleware as well, until each subscription that it has matched has a message from "
+        "both"
+        if end["joined"]
         else "no subscription shares it"
     )
 

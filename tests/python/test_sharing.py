@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from takt import sharing
+from takt.errors import UserError
 
 PUBLISHER = {
     "topic": "/image",
@@ -122,3 +123,24 @@ def test_sockets_without_a_process_are_removed(environment: dict[str, str]) -> N
     assert sharing.status(environment)["topics"] == []
     assert not (place / "status.5.6").exists()
     assert (place / "status.5.6.new").exists()
+
+
+@pytest.mark.parametrize("pattern", ["", "camera", "camera/*", "--", " /camera"])
+def test_patterns_that_fit_no_topic_are_refused(pattern: str) -> None:
+    with pytest.raises(UserError, match="begin with a slash"):
+        sharing.asked(pattern, share=True, command=["true"])
+    with pytest.raises(UserError, match="begin with a slash"):
+        sharing.run(["true"], pattern)
+
+
+@pytest.mark.parametrize("pattern", ["/camera", "*", "*/image", "?camera", "[/]camera"])
+def test_patterns_that_may_fit_are_taken(pattern: str) -> None:
+    assert sharing.asked(pattern, share=True, command=["true"]) == pattern
+
+
+def test_a_publisher_says_no_more_than_it_knows_of_its_subscriptions() -> None:
+    # One that shares may be one that the middleware has not matched, for its quality of service.
+    publisher = PUBLISHER | {"shared": False, "matched": 4, "joined": 2}
+    assert sharing.state(publisher).endswith("at least 2 of 4 subscriptions do not share it")
+    assert "until each" in sharing.state(publisher | {"joined": 4})
+    assert sharing.state(publisher | {"matched": 0, "joined": 0}) == "no subscription shares it"
