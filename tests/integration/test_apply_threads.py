@@ -127,7 +127,12 @@ def test_rows_that_contradict_leave_the_thread_alone(tmp_path: Path) -> None:
     (line,) = [line for line in done.stderr.splitlines() if "is not applied" in line]
     assert line.startswith("takt: threads[1] (node /b) is not applied: it wants fifo 70")
     assert "threads[0] (node /a) wants fifo 80" in line
-    # Until /b has run, too, nothing contradicts the row of /a.
+    assert "fitted no thread" not in done.stderr
+    # Until /b has run, too, nothing contradicts the row of /a: what it got is taken back.
+    assert [line.split()[-1] for line in done.stdout.splitlines() if "fifo" in line] == [
+        "none",
+        "none",
+    ]
     assert seen(logged(done.stdout), "a")[-1]["policy"] == "other"
 
 

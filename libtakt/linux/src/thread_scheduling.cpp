@@ -103,7 +103,8 @@ const char* advice(int error_number, const ThreadScheduling& scheduling) {
                       : "not permitted: run as root, give the program CAP_SYS_NICE or raise its "
                         "RLIMIT_RTPRIO";
     case EINVAL:
-      return deadline ? "the kernel wants 1024 ns <= runtime <= deadline <= period"
+      return deadline ? "the kernel wants 1024 ns <= runtime <= deadline <= period, and a period "
+                        "within /proc/sys/kernel/sched_deadline_period_{min,max}_us"
                       : "the kernel wants priorities from 1 to 99 and nice values from -20 to 19";
     case EBUSY:
       return "the machine has too little bandwidth left for it: lower the budgets, or raise "

@@ -100,12 +100,23 @@ void Keeper::look() {
     seen_ = now;
     threads_ = sight_.threads(database, linux_os::monotonic_now());
     assignment_ = assign(rows_, threads_);
-    for (const auto& [row, reason] : assignment_.problems) {
-      if (!problems_.emplace(row, reason).second) continue;
+    std::erase_if(applied_, [&](const Applied& applied) { return is_taken_back(applied); });
+    for (const auto& [row, reason, is_repeated] : assignment_.problems) {
+      if (!problems_.emplace(row, reason).second || is_repeated) continue;
       say(fmt::format("threads[{}] ({}) is not applied: {}", row, subject_of(rows_[row]), reason));
     }
   }
   keep();
+}
+
+/// Whether a problem keeps the row from a thread to which it had been applied.
+bool Keeper::is_taken_back(const Applied& applied) const {
+  const auto thread =
+      std::ranges::find(threads_, applied.thread, [](const auto& seen) { return seen.identity; });
+  if (thread == threads_.end()) return false;
+  const Fit fit{applied.row, static_cast<std::size_t>(thread - threads_.begin())};
+  return std::ranges::count(assignment_.problems, applied.row, &Problem::row) > 0 &&
+         std::ranges::count(assignment_.fits, fit) == 0;
 }
 
 /// Also brings back what a program has changed itself.

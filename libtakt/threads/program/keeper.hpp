@@ -62,6 +62,7 @@ class Keeper {
   Keeper(std::vector<Row> rows, std::vector<int> exclusive, std::unique_ptr<live::Stream> stream,
          std::unique_ptr<linux_os::Guard> guard);
   void look();
+  [[nodiscard]] bool is_taken_back(const Applied& applied) const;
   void keep();
   void apply(const Row& row, const linux_os::ThreadIdentity& thread);
   [[nodiscard]] bool is_kept(const Row& row, const linux_os::ThreadIdentity& thread) const;

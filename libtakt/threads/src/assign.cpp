@@ -53,8 +53,8 @@ bool want_the_same(const Row& a, const Row& b) {
 
 Assignment assign(const std::vector<Row>& rows, const std::vector<SeenThread>& threads) {
   Assignment found;
-  const auto add_problem = [&](std::size_t row, std::string reason) {
-    Problem problem{row, std::move(reason)};
+  const auto add_problem = [&](std::size_t row, std::string reason, bool is_repeated = false) {
+    Problem problem{row, std::move(reason), is_repeated};
     if (std::ranges::count(found.problems, problem) == 0) {
       found.problems.push_back(std::move(problem));
     }
@@ -73,6 +73,14 @@ Assignment assign(const std::vector<Row>& rows, const std::vector<SeenThread>& t
     }
     return about;
   };
+  const auto contradict = [&](std::size_t row, std::size_t other, bool is_repeated) {
+    add_problem(row,
+                fmt::format("it wants {} of a thread of which threads[{}] ({}) wants {}; "
+                            "remove one of them, or give each an executor of its own",
+                            settings_of(rows[row]), other, subject_of(rows[other]),
+                            settings_of(rows[other])),
+                is_repeated);
+  };
   for (std::size_t t = 0; t < threads.size(); ++t) {
     std::vector<std::size_t> about = rows_about(threads[t], threads[t].nodes);
     const bool is_supposed = about.empty();
@@ -84,11 +92,8 @@ Assignment assign(const std::vector<Row>& rows, const std::vector<SeenThread>& t
       continue;
     }
     if (is_supposed) continue;
-    add_problem(*other,
-                fmt::format("it wants {} of a thread of which threads[{}] ({}) wants {}; "
-                            "remove one of them, or give each an executor of its own",
-                            settings_of(rows[*other]), about.front(),
-                            subject_of(rows[about.front()]), settings_of(rows[about.front()])));
+    contradict(*other, about.front(), false);
+    contradict(about.front(), *other, true);
   }
   return found;
 }

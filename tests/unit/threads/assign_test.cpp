@@ -51,8 +51,11 @@ TEST(Assignment, RowsThatContradictOnOneThreadLeaveItAlone) {
   const Assignment found =
       assign({row(Subject::node, "/a", 80), row(Subject::node, "/b", 70)}, threads);
   EXPECT_THAT(found.fits, ElementsAre(Fit{1, 1}));
-  ASSERT_THAT(found.problems, SizeIs(1));
+  ASSERT_THAT(found.problems, SizeIs(2));
   EXPECT_EQ(found.problems[0].row, 1U);
+  EXPECT_FALSE(found.problems[0].is_repeated);
+  EXPECT_EQ(found.problems[1].row, 0U);
+  EXPECT_TRUE(found.problems[1].is_repeated);
   EXPECT_THAT(
       found.problems[0].reason,
       HasSubstr("it wants fifo 70 of a thread of which threads[0] (node /a) wants fifo 80"));

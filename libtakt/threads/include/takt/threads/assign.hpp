@@ -45,6 +45,8 @@ struct Fit {
 struct Problem {
   std::size_t row = 0;
   std::string reason;
+  /// The problem of another row says the same.
+  bool is_repeated = false;
   friend bool operator==(const Problem&, const Problem&) = default;
 };
 
