@@ -107,6 +107,26 @@ def test_timers_messages_services_and_clients(make: type[PlannedExecutor], node:
     executor.shutdown()
 
 
+@pytest.mark.parametrize("make", EVERY)
+def test_what_one_callback_sends_keeps_its_order(make: type[PlannedExecutor], node: Node) -> None:
+    seen: list[int] = []
+    publisher = node.create_publisher(Int64, "~/x", 100)
+    node.create_subscription(Int64, "~/x", lambda message: seen.append(message.data), 100)
+    matched(node, publisher)
+    ticks = itertools.count()
+
+    def burst() -> None:
+        for _ in range(20):
+            publisher.publish(Int64(data=next(ticks)))
+
+    once = node.create_timer(0.01, lambda: (once.cancel(), burst()))
+    executor = make()
+    executor.add_node(node)
+    until(executor, lambda: len(seen) == 20)
+    assert seen == sorted(seen)
+    executor.shutdown()
+
+
 def test_spin_once_waits_no_longer_than_it_may(node: Node) -> None:
     executor = EventsExecutor()
     executor.add_node(node)
@@ -230,18 +250,30 @@ def test_a_graphs_newest_message_runs_first_with_its_own_instance(node: Node) ->
     publisher = node.create_publisher(Int64, "~/x", 10)
     node.create_subscription(Int64, "~/x", lambda message: seen.append(message.data), 10)
 
+    def send(*numbers: int) -> None:
+        for number in numbers:
+            publisher.publish(Int64(data=number))
+
+    def urgent() -> None:
+        second.cancel()
+        send(2, 3)
+
     def root() -> None:
-        timer.cancel()
-        for i in range(3):
-            publisher.publish(Int64(data=i))
+        first.cancel()
+        send(0, 1)
+        second.reset()
+        time.sleep(0.05)  # it expires meanwhile
 
     executor = GraphAwareExecutor()
-    executor.add_node(node)
-    executor.spin_once(0)
     matched(node, publisher)
-    timer = node.create_timer(0.001, root)
-    until(executor, lambda: len(seen) == 3)
-    assert seen == [2, 1, 0]
+    first = node.create_timer(0.001, root)
+    second = node.create_timer(0.001, urgent)
+    second.cancel()
+    executor.set_priority(first, 1)
+    executor.set_priority(second, 2)
+    executor.add_node(node)
+    until(executor, lambda: len(seen) == 4)
+    assert seen == [2, 3, 0, 1]
     executor.shutdown()
 
 
@@ -263,18 +295,28 @@ def test_newer_messages_displace_the_oldest_that_waits_for_its_instance(node: No
         elif message.data == 2:
             send(6)
 
+    def urgent() -> None:
+        second.cancel()
+        send(3)
+
     def root() -> None:
-        timer.cancel()
-        send(1, 2, 3)
+        first.cancel()
+        send(1, 2)
+        second.reset()
+        time.sleep(0.05)  # it expires meanwhile
 
     node.create_subscription(Int64, "~/x", hear, 3)
     executor = GraphAwareExecutor()
-    executor.add_node(node)
-    executor.spin_once(0)
     matched(node, publisher)
-    timer = node.create_timer(0.001, root)
-    until(executor, lambda: 6 in seen)
-    assert seen == [3, 5, 4, 2, 6]
+    first = node.create_timer(0.001, root)
+    second = node.create_timer(0.001, urgent)
+    second.cancel()
+    executor.set_priority(first, 1)
+    executor.set_priority(second, 2)
+    executor.add_node(node)
+    until(executor, lambda: len(seen) == 5)
+    assert seen[0] == 3
+    assert sorted(seen) == [2, 3, 4, 5, 6]
     executor.shutdown()
 
 

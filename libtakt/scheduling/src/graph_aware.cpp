@@ -10,7 +10,10 @@ namespace takt::scheduling {
 
 GraphAwarePolicy::GraphAwarePolicy(std::vector<std::optional<Urgency>> roots, bool by_deadline,
                                    std::size_t capacity)
-    : roots_(std::move(roots)), by_deadline_(by_deadline), root_queue_(roots_.size(), capacity) {
+    : roots_(std::move(roots)),
+      by_deadline_(by_deadline),
+      root_queue_(roots_.size(), capacity),
+      released_last_(roots_.size()) {
   child_stack_.reserve(capacity);
 }
 
@@ -42,8 +45,11 @@ void GraphAwarePolicy::release(LocalIndex callback, Instant /*activation*/, Inst
     const Urgency urgency = by_deadline_ ? origin.time_since_epoch().count() + *root : *root;
     root_queue_.push(callback, {urgency, released_++});
   } else if (running_ > 0) {
-    child_stack_.push_back({callback, latest_});
+    Released& last = released_last_[callback.value()];
+    if (std::exchange(last.by, chosen_) != chosen_) last.times = 0;
+    child_stack_.push_back({callback, latest_, last.times++});
   } else {
+    ++released_last_[callback.value()].from_outside;
     root_queue_.push(callback, {std::numeric_limits<Urgency>::max(), released_++});
   }
 }
@@ -62,12 +68,18 @@ bool GraphAwarePolicy::choose(LocalIndex& chosen) {
     if (!root) return false;
     latest_ = root->urgency;
     ++running_;
-    return root_queue_.pop(chosen);
+    ++chosen_;
+    newer_ = 0;
+    (void)root_queue_.pop(chosen);
+    if (!roots_[chosen.value()]) newer_ = --released_last_[chosen.value()].from_outside;
+    return true;
   }
   const Child child = child_stack_.back();
   child_stack_.pop_back();
   latest_ = child.urgency;
+  newer_ = child.earlier;
   ++running_;
+  ++chosen_;
   chosen = child.callback;
   return true;
 }

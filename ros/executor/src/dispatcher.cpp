@@ -192,7 +192,7 @@ void Dispatcher::choose_message(Worker& worker) {
   const Job& job = worker.job;
   Entry& entry = entries_[job.entry()];
   if (entry.bound > 0) --entry.bound;
-  job.messages->choose(dispatch_.queueing(job.chosen.callback), worker.number);
+  job.messages->choose(dispatch_.queueing(job.chosen.callback), job.chosen.newer, worker.number);
 }
 
 }  // namespace takt::executor

@@ -2,6 +2,7 @@
 
 #include <rcutils/logging_macros.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <limits>
@@ -67,13 +68,13 @@ class MessageAdapter : public executor::MessageExecutable, public Removable {
     return Admitted{.activates = has_room};
   }
 
-  void choose(scheduling::Queueing queueing, std::size_t worker) final {
+  void choose(scheduling::Queueing queueing, std::size_t newer, std::size_t worker) final {
     if (kept_.empty()) return;
     std::optional<Taken>& chosen = chosen_[worker];
     if (queueing == scheduling::Queueing::oldest_first) {
       kept_.pop_front(chosen.emplace());
     } else {
-      kept_.pop_back(chosen.emplace());
+      kept_.take(std::min(newer, kept_.size() - 1), chosen.emplace());
     }
     while (queueing == scheduling::Queueing::newest_only && !kept_.empty()) drop_oldest();
   }

@@ -29,12 +29,14 @@ Result<executor::MessageExecutable::Admitted> MessageEntity::admit(
   return Admitted{.activates = has_room};
 }
 
-void MessageEntity::choose(scheduling::Queueing queueing, std::size_t worker) {
+void MessageEntity::choose(scheduling::Queueing queueing, std::size_t newer, std::size_t worker) {
   // No rule that keeps the newest message alone runs messages.
   const bool oldest_first = queueing != scheduling::Queueing::newest_first;
   Chosen& chosen = chosen_[worker];
-  chosen.number = oldest_first ? waiting_.front() : waiting_.back();
-  oldest_first ? waiting_.pop_front() : waiting_.pop_back();
+  const auto number =
+      oldest_first ? waiting_.begin() : waiting_.end() - 1 - static_cast<std::ptrdiff_t>(newer);
+  chosen.number = *number;
+  waiting_.erase(number);
   const auto came = static_cast<std::size_t>(next_);
   chosen.oldest = came > depth_ ? static_cast<std::int64_t>(came - depth_) : 0;
   chosen.displaced = std::exchange(displaced_, {});

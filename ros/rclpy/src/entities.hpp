@@ -62,7 +62,7 @@ class MessageEntity : public executor::MessageExecutable {
   void set_workers(std::size_t count) final { chosen_.resize(count); }
   [[nodiscard]] std::size_t room(scheduling::Queueing /*queueing*/) const final { return 0; }
   [[nodiscard]] Result<Admitted> admit(scheduling::Queueing) final;
-  void choose(scheduling::Queueing queueing, std::size_t worker) final;
+  void choose(scheduling::Queueing queueing, std::size_t newer, std::size_t worker) final;
   [[nodiscard]] Result<void> run(std::size_t worker) final;
   /// An instance that was put off has looked for a message.
   void looked(bool found) const {

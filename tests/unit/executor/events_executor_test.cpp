@@ -118,29 +118,33 @@ TEST_F(EventsExecutorTest, OrdersByDeadlines) {
 }
 
 TEST_F(EventsExecutorTest, BindsEachMessageToTheInstanceThatItReleases) {
-  // The root publishes 1 and 2 on one topic, in which the graph-aware executor runs the newest
-  // first; each instance must get its own message although the middleware's queue is first in,
-  // first out.
+  // What the more urgent root sends later runs first; each instance must get its own message
+  // although the middleware's queue is first in, first out.
   auto publisher = must(Publisher<Packet>::create(node_, unique("x"), 10));
-  Waitable& root = waitable([&] {
-    for (const std::uint64_t sequence : {1U, 2U, 3U}) {
+  const auto send = [&](std::uint64_t first) {
+    for (const std::uint64_t sequence : {first, first + 1}) {
       Packet packet;
       packet.sequence = sequence;
       must(publisher.publish(packet));
     }
+  };
+  Waitable& urgent = waitable([&] { send(3); });
+  Waitable& root = waitable([&] {
+    send(1);
+    urgent.trigger();
   });
   schedule(must(
       Subscription<Packet>::create(node_, unique("x"), 10, "child", [this](const Packet& packet) {
         order_.push_back(static_cast<int>(packet.sequence));
-        if (order_.size() == 3) executor_->cancel();
+        if (order_.size() == 4) executor_->cancel();
       })));
-  const std::vector<std::optional<std::int64_t>> roots = {1, std::nullopt};
+  const std::vector<std::optional<std::int64_t>> roots = {2, 1, std::nullopt};
   make(std::unique_ptr<scheduling::Policy>(new scheduling::GraphAwarePolicy(
       scheduling::GraphAwarePolicy::fixed_priority(roots, capacity))));
   wait_until([&] { return must(publisher.subscription_count()) == 1; });
   root.trigger();
   must(executor_->spin());
-  EXPECT_THAT(order_, ElementsAre(3, 2, 1));
+  EXPECT_THAT(order_, ElementsAre(3, 4, 1, 2));
 }
 
 TEST_F(EventsExecutorTest, KeepsTheNewestMessagesUpToTheDepth) {
@@ -792,7 +796,8 @@ class Numbers final : public MessageExecutable {
     middleware_.pop_front();
     return Admitted{.activates = true};
   }
-  void choose(scheduling::Queueing queueing, std::size_t /*worker*/) override {
+  void choose(scheduling::Queueing queueing, std::size_t /*newer*/,
+              std::size_t /*worker*/) override {
     if (queueing == scheduling::Queueing::newest_first) {
       chosen_ = kept_.back();
       kept_.pop_back();

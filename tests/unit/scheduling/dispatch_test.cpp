@@ -110,17 +110,21 @@ TEST(Dispatch, ATimersNewerExpiryDisplacesTheOlderOneOfAChain) {
   EXPECT_THAT(run(d), ElementsAre(2));
 }
 
-TEST(Dispatch, TheGraphAwareExecutorRunsTheNewestInstanceOfAChildFirst) {
-  PolicyDescription description = described(Rule::root_priority, 2);
+TEST(Dispatch, TheGraphAwareExecutorRunsTheInstancesOfTheNewestRootFirst) {
+  PolicyDescription description = described(Rule::root_priority, 3);
   description.callbacks[1].is_root = false;
+  description.callbacks[2].priority = 1;
   Dispatch d = dispatch(description);
-  release(d, 0, 0, 1);
-  const auto root = next(d);
-  ASSERT_TRUE(root);
-  release(d, 1, 1, 2);
-  release(d, 1, 1, 3);
-  d.completed(*root);
-  EXPECT_THAT(run(d), ElementsAre(3, 2));
+  const auto run_root = [&](std::size_t root, std::vector<std::size_t> sent) {
+    release(d, root, 0, 1);
+    const auto job = next(d);
+    ASSERT_TRUE(job);
+    for (const std::size_t payload : sent) release(d, 1, 1, payload);
+    d.completed(*job);
+  };
+  run_root(0, {2, 3});
+  run_root(2, {4, 5});
+  EXPECT_THAT(run(d), ElementsAre(4, 5, 2, 3));
 }
 
 TEST(Dispatch, AGroupRunsOneInstanceAtATimeOnSeveralThreads) {

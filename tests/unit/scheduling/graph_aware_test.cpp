@@ -1,13 +1,17 @@
 #include "takt/scheduling/graph_aware.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "takt/scheduling/dispatch.hpp"
 #include "virtual_executor.hpp"
 
 namespace takt::scheduling {
 namespace {
+
+using testing::ElementsAre;
 
 /// The 90 % set of component-cps 4.8: three roots that publish to sA, then sB.
 std::vector<TestCallback> many_to_many() {
@@ -63,6 +67,43 @@ TEST(GraphAwarePolicy, WhatComesFromOutsideWithoutAPriorityComesLast) {
   policy.completed(root);
   EXPECT_EQ(policy.next(), child);
   EXPECT_EQ(policy.next(), std::nullopt);
+}
+
+TEST(GraphAwarePolicy, WhatOneInstanceSendsToAChildKeepsItsOrder) {
+  const LocalIndex root(0);
+  const LocalIndex child(1);
+  const LocalIndex other(2);
+  const std::vector<std::optional<std::int64_t>> priorities = {1, std::nullopt, std::nullopt};
+  Dispatch dispatch(1);
+  (void)dispatch.replace(std::unique_ptr<Policy>(
+                             new GraphAwarePolicy(GraphAwarePolicy::fixed_priority(priorities, 4))),
+                         3, false);
+  std::vector<std::int64_t> order;
+  const auto run_next = [&] {
+    Job job;
+    if (!dispatch.next(job)) return false;
+    order.push_back(job.instance.activation.time_since_epoch().count());
+    // Each run of the root sends to one child, the other, and three times more to the first.
+    if (job.callback == root) {
+      for (const int n : {1, 2, 3, 4, 5}) {
+        const Instant sent = job.instance.activation + Duration(n);
+        (void)dispatch.release(n == 2 ? other : child, sent, job.instance.origin, 0);
+      }
+    }
+    dispatch.completed(job, job.callback);
+    return true;
+  };
+  (void)dispatch.release(root, at(10), at(10), 0);
+  (void)dispatch.release(root, at(20), at(20), 0);
+  while (run_next()) {
+  }
+  EXPECT_THAT(order, ElementsAre(10, 11, 13, 14, 12, 15, 20, 21, 23, 24, 22, 25));
+  order.clear();
+  // From outside, and more than one waits: the oldest first.
+  for (const int n : {31, 32, 33}) (void)dispatch.release(child, at(n), at(n), 0);
+  while (run_next()) {
+  }
+  EXPECT_THAT(order, ElementsAre(31, 32, 33));
 }
 
 // Theorem 2: the schedule is that of a scheduler that sees every node of the unfolded

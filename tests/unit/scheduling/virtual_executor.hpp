@@ -68,8 +68,10 @@ inline std::vector<CompletedInstance> run(Policy& policy,
     }
     auto& queue = messages[next->value()];
     const bool newest = policy.queueing(*next) == Queueing::newest_first;
-    const std::size_t job = newest ? queue.back() : queue.front();
-    newest ? queue.pop_back() : queue.pop_front();
+    const auto taken =
+        newest ? queue.end() - 1 - static_cast<std::ptrdiff_t>(policy.newer()) : queue.begin();
+    const std::size_t job = *taken;
+    queue.erase(taken);
     const Instant start = now;
     now += callbacks[next->value()].cost;
     runs.push_back({*next, job, start, now});

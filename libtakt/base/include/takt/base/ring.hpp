@@ -22,6 +22,11 @@ class Ring {
   /// The oldest element. The ring must not be empty.
   [[nodiscard]] const T& front() const { return elements_[first_]; }
 
+  /// The element behind which there are so many newer ones.
+  [[nodiscard]] const T& back(std::size_t newer) const {
+    return elements_[index(size_ - 1 - newer)];
+  }
+
   /// Swaps `element` with an older one, so that the caller can reuse the older one's memory.
   void push_back(T& element) requires(!std::is_trivially_copyable_v<T>) {
     if (size_ == elements_.size()) grow();
@@ -48,6 +53,14 @@ class Ring {
     --size_;
   }
   void pop_back(T& element) { exchange(elements_[index(--size_)], element); }
+
+  /// The same with the element behind which there are so many newer ones, which stay.
+  void take(std::size_t newer, T& element) {
+    for (std::size_t n = size_ - newer; n < size_; ++n) {
+      std::swap(elements_[index(n - 1)], elements_[index(n)]);
+    }
+    pop_back(element);
+  }
 
  private:
   /// Elements that own no memory are copied instead of swapped.

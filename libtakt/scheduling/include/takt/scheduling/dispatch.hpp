@@ -31,6 +31,8 @@ struct Instance {
 struct Job {
   LocalIndex callback;
   Instance instance;
+  /// Where the newest run first: how many newer ones with its payload wait on.
+  std::size_t newer = 0;
   /// The number of the policy that chose it, see Dispatch::replace().
   std::uint64_t generation = 0;
 };
@@ -166,6 +168,7 @@ class Dispatch {
   };
 
   void admit(LocalIndex index, const Instance& instance);
+  void take_newest(Ring<Instance>& waiting, Job& job);
   std::size_t displace(LocalIndex index);
   void list_unsampled(LocalIndex index);
   [[nodiscard]] bool poll(LocalIndex& chosen) { return polls_ && reach_polling_point(chosen); }
@@ -230,7 +233,7 @@ inline void Dispatch::admit(LocalIndex index, const Instance& instance) {
     }
     job.generation = generation_;
     if (callback.queueing == Queueing::newest_first) {
-      callback.waiting.pop_back(job.instance);
+      take_newest(callback.waiting, job);
     } else {
       callback.waiting.pop_front(job.instance);
     }
@@ -240,6 +243,15 @@ inline void Dispatch::admit(LocalIndex index, const Instance& instance) {
     return true;
   }
   return false;
+}
+
+inline void Dispatch::take_newest(Ring<Instance>& waiting, Job& job) {
+  const std::size_t newer = std::min(policy_->newer(), waiting.size() - 1);
+  waiting.take(newer, job.instance);
+  job.newer = 0;
+  for (std::size_t n = 0; n < newer; ++n) {
+    if (waiting.back(n).payload == job.instance.payload) ++job.newer;
+  }
 }
 
 inline void Dispatch::completed(const Job& job, std::optional<LocalIndex> present) {

@@ -18,12 +18,13 @@ namespace takt::scheduling {
 ///
 /// It holds for one thread, because it takes the callback that ran last for the one that triggered
 /// a child. Children are released by the callback that runs, before the next decision; in
-/// publication order, so that the last published runs first. An instance of a child takes the
-/// child's newest message: the executor binds messages to instances at their release, or its
-/// middleware's queues are LIFO.
+/// publication order, so that the child published to last runs first. An instance of a child takes
+/// the child's newest message: the executor binds messages to instances at their release, or its
+/// middleware's queues are LIFO. Of several messages that one instance has sent to a child it takes
+/// the oldest: which of them a place on the stack stands for makes no difference to any other.
 ///
 /// What comes for a child while nothing runs was triggered by nothing here (Lemma 1): it is a root,
-/// and as nobody has declared an urgency for it, it comes after all others.
+/// and as nobody has declared an urgency for it, it comes after all others, the oldest first.
 class GraphAwarePolicy final : public Policy {
  public:
   /// Priorities of the roots, a larger one more urgent; none for children.
@@ -40,6 +41,7 @@ class GraphAwarePolicy final : public Policy {
   void release(LocalIndex callback, Instant activation, Instant origin) override;
   void withdraw(LocalIndex callback) override;
   void completed(LocalIndex callback) override;
+  [[nodiscard]] std::size_t newer() const override { return newer_; }
 
  private:
   [[nodiscard]] bool choose(LocalIndex& chosen) override;
@@ -56,6 +58,17 @@ class GraphAwarePolicy final : public Policy {
   struct Child {
     LocalIndex callback;
     Urgency urgency = 0;
+    /// How many messages the instance that released it had sent to the callback before.
+    std::size_t earlier = 0;
+  };
+
+  /// What was released last for a child.
+  struct Released {
+    /// By the instance of this number, so many times.
+    std::uint64_t by = 0;
+    std::size_t times = 0;
+    /// By nothing here, and waits.
+    std::size_t from_outside = 0;
   };
 
   GraphAwarePolicy(std::vector<std::optional<Urgency>> roots, bool by_deadline,
@@ -67,8 +80,14 @@ class GraphAwarePolicy final : public Policy {
   ReadyQueue<Key> root_queue_;
   /// Always in order of urgency, although nothing sorts it: the top is the most urgent (Lemma 5).
   std::vector<Child> child_stack_;
+  /// By callback.
+  std::vector<Released> released_last_;
   /// The urgency of the instance chosen last.
   Urgency latest_ = 0;
+  /// How many have been chosen.
+  std::uint64_t chosen_ = 0;
+  /// See newer().
+  std::size_t newer_ = 0;
   /// Instances that have been chosen and have not completed.
   std::size_t running_ = 0;
   std::uint64_t released_ = 0;

@@ -29,6 +29,7 @@ enum class Admission {
 /// Which of a callback's released instances runs first, and so which message it takes.
 enum class Queueing {
   oldest_first,
+  /// The newest; but see Policy::newer().
   newest_first,
   /// A release replaces an instance that has not started: the older one is dropped.
   newest_only,
@@ -82,6 +83,11 @@ class Policy {
   /// The same, into `chosen`; false: nothing may run. Every decision passes here, and GCC returns
   /// an optional of such an index through memory, at the price of a stalled load.
   [[nodiscard]] bool next(LocalIndex& chosen) { return choose(chosen); }
+
+  /// How many newer instances of its callback wait that came for the same reason as the one that
+  /// next() gave last, if the newest run first: they run after it, so that what one callback sends
+  /// stays in its order.
+  [[nodiscard]] virtual std::size_t newer() const { return 0; }
 
   /// Tells a policy that goes by the time (see next_start()) the time of the next decision, which
   /// never goes back.

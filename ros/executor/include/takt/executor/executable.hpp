@@ -70,8 +70,9 @@ class MessageExecutable : public virtual Executable {
   }
 
   /// Chooses the message of the instance that run(worker) runs next, where it was kept. Otherwise
-  /// run() takes it.
-  virtual void choose(scheduling::Queueing /*queueing*/, std::size_t /*worker*/) {}
+  /// run() takes it. `newer`: how many newer ones wait on, if the newest instances run first.
+  virtual void choose(scheduling::Queueing /*queueing*/, std::size_t /*newer*/,
+                      std::size_t /*worker*/) {}
 
   /// Runs the callback on the executor's thread of that number. It is called several times at once,
   /// with different numbers, only if the executor was told that the callback is reentrant.

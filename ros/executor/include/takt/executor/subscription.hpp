@@ -107,12 +107,12 @@ class Subscription final : public SubscriptionBase {
 
   void set_workers(std::size_t count) override { chosen_.resize(count); }
 
-  void choose(scheduling::Queueing queueing, std::size_t worker) override {
+  void choose(scheduling::Queueing queueing, std::size_t newer, std::size_t worker) override {
     if (queueing == scheduling::Queueing::oldest_first) {
       waiting_.pop_front(chosen_[worker]);
       return;
     }
-    waiting_.pop_back(chosen_[worker]);
+    waiting_.take(newer, chosen_[worker]);
     while (queueing == scheduling::Queueing::newest_only && !waiting_.empty()) {
       waiting_.pop_front(taken_);
     }
