@@ -127,6 +127,30 @@ def test_what_one_callback_sends_keeps_its_order(make: type[PlannedExecutor], no
     executor.shutdown()
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_callback_that_ends_the_context_ends_spinning_as_with_rclpy(threads: int) -> None:
+    def spin(way: Callable[[Node, Any], None]) -> type[Exception] | None:
+        rclpy.init()
+        node = rclpy.create_node("ends", start_parameter_services=False)
+        executor = EventsExecutor(num_threads=threads)
+        node.create_timer(0.01, rclpy.shutdown)
+        try:
+            way(node, executor)
+        except rclpy.executors.ExternalShutdownException as raised:
+            return type(raised)
+        # It has ended once: who goes on spinning hears of it.
+        with pytest.raises(rclpy.executors.ExternalShutdownException):
+            executor.spin_once()
+        return None
+
+    def spin_itself(node: Node, executor: Any) -> None:
+        executor.add_node(node)
+        executor.spin()
+
+    assert spin(lambda node, executor: rclpy.spin(node, executor)) is None
+    assert spin(spin_itself) is None
+
+
 def test_spin_once_waits_no_longer_than_it_may(node: Node) -> None:
     executor = EventsExecutor()
     executor.add_node(node)
@@ -952,9 +976,11 @@ def test_shutdown_ends_spin_and_waits_for_what_runs(node: Node) -> None:
 def test_the_contexts_end_ends_spin(node: Node) -> None:
     executor = EventsExecutor()
     executor.add_node(node)
-    node.create_timer(0.01, rclpy.shutdown)
+    other = threading.Timer(0.1, rclpy.shutdown)
+    other.start()
     with pytest.raises(ExternalShutdownException):
         executor.spin()
+    other.join()
     executor.shutdown()
 
 

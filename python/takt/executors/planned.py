@@ -117,7 +117,8 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         # rclpy triggers its guard condition whenever something has changed.
         self._guard.destroy()
         self._guard = self._wake = Wake(self._maintenance)
-        self._context.on_shutdown(self._stop)
+        self._ended_by_callback = False
+        self._context.on_shutdown(self._context_ended)
         self._watcher = Watcher(
             self._context, self._sigint_gc, self._core.cancel, self._maintenance.trigger
         )
@@ -150,8 +151,9 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
                     raise
                 # What was running needed the context.
                 raise ExternalShutdownException from failure
-            if not self._is_shutdown and not self._context.ok():
-                raise ExternalShutdownException
+            if self._is_shutdown or self._context.ok() or self._ended_by_callback:
+                continue
+            raise ExternalShutdownException
 
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Waits for one callback and runs it."""
@@ -223,8 +225,12 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
 
     # --- What is run
 
+    def _context_ended(self) -> None:
+        """With the context's lock held."""
+        self._ended_by_callback = self._core.is_running_here()
+        self._stop()
+
     def _stop(self) -> None:
-        """Also when the context is shut down, whose lock is held then."""
         self.runs = False
         self._core.cancel()
         if self._helpers is not None:
@@ -250,6 +256,7 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
 
     def _run_one(self, end: float | None, over: Callable[[], bool]) -> None:
         has_caught_up = False
+        began = self._context.ok()
         while True:
             # What comes after this look interrupts the waiting.
             since = self._core.interruptions()
@@ -258,6 +265,8 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
             left = None if end is None else max(0, round((end - time.monotonic()) * 1e9))
             came = self._core.spin_once(left, since)
             if not self._context.ok():
+                if began and self._ended_by_callback:
+                    return  # as with rclpy's executors, the next one raises
                 raise ExternalShutdownException
             if not came and end is not None and time.monotonic() >= end:
                 # What was triggered before is on its way.
