@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
-from takt import control, files, runtime
+from takt import console, control, files, runtime
 from takt.arguments import Option
 from takt.errors import UserError
 from takt.terminal import Part, Table
@@ -76,6 +76,8 @@ def shared(environment: Mapping[str, str], topics: str = ALL) -> dict[str, str]:
     """The environment for programs that share topics: those whose names match the shell pattern.
     UserError or NotBuiltError if they could not.
     """
+    if environment.get("ROS_SECURITY_ENABLE") == "true":
+        console.say("takt: nothing is shared with SROS 2 (ROS_SECURITY_ENABLE=true)")
     return {
         **environment,
         "TAKT_SHARE": str(folder(environment)),

@@ -144,3 +144,11 @@ def test_a_publisher_says_no_more_than_it_knows_of_its_subscriptions() -> None:
     assert sharing.state(publisher).endswith("at least 2 of 4 subscriptions do not share it")
     assert "until each" in sharing.state(publisher | {"joined": 4})
     assert sharing.state(publisher | {"matched": 0, "joined": 0}) == "no subscription shares it"
+
+
+def test_with_security_a_line_says_that_nothing_is_shared(
+    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for value, said in (("true", True), ("false", False)):
+        sharing.shared(environment | {"ROS_SECURITY_ENABLE": value})
+        assert ("nothing is shared" in capsys.readouterr().err) is said
