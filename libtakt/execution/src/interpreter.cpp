@@ -445,8 +445,8 @@ void Interpreter::on(const Occurrence& at, const tracepoints::CallbackEnd& end) 
   if (const auto* const instance = callbacks_.end(at.thread, at.time, end.callback)) {
     grow_to(ends_, instance->callback) = 1;
     ended(*instance);
-  } else {
-    grow_to(ends_, object_tracker_.callback(at.process, end.callback)) = 1;
+  } else if (const auto known = object_tracker_.described_callback(at.process, end.callback)) {
+    grow_to(ends_, *known) = 1;
   }
 }
 

@@ -211,6 +211,13 @@ ObservedCallbackIndex ObjectTracker::callback(ProcessIndex process, Handle handl
   return *entry.callback;
 }
 
+std::optional<ObservedCallbackIndex> ObjectTracker::described_callback(ProcessIndex process,
+                                                                       Handle handle) {
+  const CallbackHandle* const entry = callback_handles_.find(process, handle);
+  if (entry == nullptr || (!entry->callback && !resolve(process, *entry))) return std::nullopt;
+  return callback(process, handle);
+}
+
 std::optional<PublisherIndex> ObjectTracker::publisher(ProcessIndex process, Handle handle) const {
   return value_of(publishers_.find(process, handle));
 }

@@ -341,6 +341,19 @@ TEST_F(Executed, CallbacksAreThoseOfWhatTheExecutorRuns) {
   EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
 }
 
+TEST_F(Executed, ACallbackThatRanAsTheRecordingBeganIsKnownFromItsNextRunOn) {
+  scenario.add(program, tracepoints::CallbackEnd{.callback = 0x100});
+  for (std::int64_t stamp = 1; stamp < 3; ++stamp) {
+    execute(heard.handle);
+    scenario.take(program, heard, stamp);
+    scenario.run(program, 0x100, 10);
+  }
+  run();
+  EXPECT_THAT(kinds(), ElementsAre(CallbackKind::subscription, CallbackKind::subscription));
+  EXPECT_EQ(database.anomalies().orphan_ends, 1u);
+  EXPECT_EQ(database.anomalies().unknown_callback_instances, 0u);
+}
+
 TEST_F(Executed, ARunThatHadBegunBeforeHidesNoCallback) {
   scenario.add(program, tracepoints::CallbackEnd{.callback = 0x100});
   scenario.run(program, 0x200, 10);  // what the executor said of it came before

@@ -94,7 +94,7 @@ class ObjectTracker {
   [[nodiscard]] bool announces_callback(SubscriptionIndex subscription) const;
   [[nodiscard]] bool announces_callback(ServiceIndex service) const;
   /// Says that the callback is the one of a client, timer, subscription or service, if no event has
-  /// said what it is for.
+  /// said what it is for. Runs before that stay those of an unknown one.
   void adopt(ProcessIndex process, Handle callback, ObservedCallbackIndex owner);
   /// Says that the callback is the one of this service, if it is the one of a service whose handle
   /// is not known: rclcpp copies the services that rcl makes for nodes with a life cycle.
@@ -113,6 +113,8 @@ class ObjectTracker {
   /// The callback that a run-time event names; one of unknown kind is made if no event described
   /// it.
   ObservedCallbackIndex callback(ProcessIndex process, Handle handle);
+  /// The same, if an event before it described the callback or said that it runs.
+  std::optional<ObservedCallbackIndex> described_callback(ProcessIndex process, Handle handle);
   /// The callback as which this one goes on, which runs now for the first time, or itself.
   ObservedCallbackIndex settle(ObservedCallbackIndex callback, const std::string& symbol);
   [[nodiscard]] Identities& identities() { return identities_; }
