@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 from takt import libraries
 
 
 def main() -> int:
+    # Python's own handler would show where in the imports Ctrl-C came.
+    is_pythons = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_pythons:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         from takt import cli
     except ImportError:
@@ -16,6 +21,8 @@ def main() -> int:
             raise
         print(f"takt: {wrong}", file=sys.stderr)
         return 2
+    if is_pythons:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return cli.main()
 
 

@@ -200,7 +200,7 @@ def record(request: Request, watch: Watch) -> Recorded:
                     labels.write(Path(f"{request.output}.partial"), request.labels)
                 environment = traced(os.environ, recording, libraries, request.share)
                 command = _started(request, environment, former_mask)
-            except UserError:
+            except (UserError, KeyboardInterrupt):
                 running.discard()
                 raise
 

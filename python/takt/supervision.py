@@ -42,8 +42,11 @@ class Command:
         output: int | None,
     ) -> None:
         """Starts it with this signal mask. `output`: its standard output; None: that of this
-        process. UserError if it cannot be started.
+        process. UserError if it cannot be started. KeyboardInterrupt if a signal has said meanwhile
+        that it is to end; then it is not started.
         """
+        if signal.sigpending() & ENDING:
+            raise KeyboardInterrupt
         self.status: int | None = None
         self.others = _children()
         """This process's children from before. Whoever has started them waits for them."""
@@ -65,6 +68,8 @@ class Command:
         except OSError as error:
             raise UserError(f"{words[0]}: cannot be started: {error.strerror}") from error
         self.told_to_end = False
+        self._unheard = signal.sigpending() & ENDING
+        """They may have come before it was there, also from the terminal."""
 
     def ended(self) -> bool:
         """Whether the program has ended; then sets `status` as a shell would, but 0 if it was told
@@ -82,7 +87,7 @@ class Command:
     def forward(self, received: signal.struct_siginfo) -> None:
         """Passes a signal on, unless the terminal has sent it to the program already."""
         self.told_to_end = True
-        if received.si_code != FROM_THE_KERNEL:
+        if received.si_code != FROM_THE_KERNEL or received.si_signo in self._unheard:
             os.kill(self._pid, received.si_signo)
 
     def ask_to_end(self) -> None:

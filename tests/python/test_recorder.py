@@ -40,6 +40,28 @@ def goes_on() -> bool:
     return True
 
 
+def test_a_command_is_not_started_if_its_end_came_first(tmp_path: Path) -> None:
+    """Ctrl-C while the recorder makes itself ready: the terminal tells what is there already."""
+    started = tmp_path / "started"
+    with pytest.raises(KeyboardInterrupt), supervision.signals_kept():
+        os.kill(os.getpid(), signal.SIGINT)
+        supervise(shell(f"touch {started}; sleep 60"), os.environ, goes_on)
+    assert not started.exists()
+
+
+def test_a_signal_that_came_before_the_command_was_there_is_passed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def spawn_late(*words: Any, **how: Any) -> int:
+        subprocess.run(["kill", "-INT", str(os.getpid())], check=True)
+        return spawn(*words, **how)
+
+    spawn = os.posix_spawnp
+    monkeypatch.setattr(os, "posix_spawnp", spawn_late)
+    monkeypatch.setattr(supervision, "FROM_THE_KERNEL", 0)  # SI_USER: as if the terminal sent it
+    assert supervise(shell("sleep 60"), os.environ, goes_on) == 0
+
+
 def until_gone(process: int) -> None:
     """Returns when it has ended; a process that nobody ends fails the test."""
     while recorder.began(process) is not None:

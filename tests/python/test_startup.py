@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +50,21 @@ def unwelcome(modules: set[str]) -> set[str]:
     """Those that no command imports at once."""
     known = LIBRARIES | sys.stdlib_module_names
     return {name for name in modules if name.partition(".")[0] not in known} | (modules & SLOW)
+
+
+def test_an_interruption_while_takt_is_loaded_shows_no_place_in_it(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text(
+        "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(60)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "takt", "info", RECORDING],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path[1:]])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGINT
+    assert done.stderr == ""
 
 
 def test_the_list_of_commands_loads_no_command(tmp_path: Path) -> None:
