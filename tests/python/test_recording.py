@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[2]
 RECORDINGS = ROOT / "tests" / "recordings"
 PIPELINE = str(RECORDINGS / "pipeline-ebpf.tar.xz")
 AUTOWARE = str(RECORDINGS / "autoware.tar.xz")
+RING = str(RECORDINGS / "pipeline-ring.tar.xz")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,18 @@ def test_a_copy_that_ends_between_two_packets_has_lost_the_others(
     assert info["unreadable_bytes"] == sum(content // 8 for _, _, content in packets[kept:])
     missing = f"takt_0: its index lists {len(packets) - kept} packets with "
     assert sum(warning.startswith(missing) for warning in info["warnings"]) == 1
+    assert "none lost" not in headline(info)
+
+
+def test_a_copy_of_which_a_file_is_empty_has_lost_its_events(tmp_path: Path) -> None:
+    """In a recording by the ring, which has no index."""
+    with tarfile.open(RING) as archive:
+        archive.extractall(tmp_path, filter="data")
+    stream = max(tmp_path.rglob("thread_*"), key=lambda file: file.stat().st_size)
+    os.truncate(stream, 0)
+    (recording,) = tmp_path.iterdir()
+    info = takt.open(recording).info()
+    assert f"{stream.name}: the file is empty: its events are missing" in info["warnings"]
     assert "none lost" not in headline(info)
 
 

@@ -26,7 +26,11 @@ constexpr std::uint64_t index_magic = 0xc1f1dcc1;
 constexpr std::size_t head_size = 16;
 constexpr std::size_t shortest_entry = 56;
 constexpr std::size_t at_offset = 0;    // of the packet within the stream file, bytes
+constexpr std::size_t at_size = 8;      // of the packet, bits
 constexpr std::size_t at_content = 16;  // size of what is in the packet, bits
+// No packet is larger, and no file: an index that says so is damaged.
+constexpr std::uint64_t largest_packet = std::uint64_t{1} << 40;  // bits
+constexpr std::uint64_t longest_file = std::uint64_t{1} << 60;
 
 std::uint64_t integer(Bytes bytes, std::size_t place, std::size_t size) {
   std::uint64_t value = 0;
@@ -37,6 +41,8 @@ std::uint64_t integer(Bytes bytes, std::size_t place, std::size_t size) {
 struct Missing {
   std::uint64_t packets = 0;
   std::uint64_t bytes = 0;
+  /// What the index lists cannot be.
+  bool is_damaged = false;
 };
 
 Missing listed_from(Bytes index, std::uint64_t end) {
@@ -49,10 +55,15 @@ Missing listed_from(Bytes index, std::uint64_t end) {
   if (entry_size < shortest_entry) return missing;
   for (Bytes left = index.subspan(head_size); left.size() >= entry_size;
        left = left.subspan(entry_size)) {
-    if (integer(left, at_offset, 8) < end) continue;
+    const std::uint64_t offset = integer(left, at_offset, 8);
+    const std::uint64_t content = integer(left, at_content, 8);
+    const std::uint64_t size = integer(left, at_size, 8);
+    if (content > size || size > largest_packet || offset > longest_file) {
+      return {.packets = 0, .bytes = 0, .is_damaged = true};
+    }
+    if (offset < end) continue;
     ++missing.packets;
-    const std::uint64_t bytes = integer(left, at_content, 8) / 8;
-    missing.bytes += std::min(bytes, UINT64_MAX - missing.bytes);
+    missing.bytes += content / 8;
   }
   return missing;
 }
@@ -84,8 +95,15 @@ Result<StreamLosses> listed_beyond_end(const fs::path& directory) {
       return error("{}: cannot be read: {}", path.stem().string(), absent.message());
     }
     const Missing missing = listed_from(index.bytes(), absent ? 0 : size);
-    if (missing.packets == 0) continue;
+    if (missing.packets == 0 && !missing.is_damaged) continue;
     StreamLosses fault;
+    if (missing.is_damaged) {
+      fault.faults.push_back(
+          fmt::format("{}: its index is damaged: whether packets are missing is not known",
+                      path.stem().string()));
+      losses += fault;
+      continue;
+    }
     fault.unreadable_bytes = missing.bytes;
     fault.faults.push_back(fmt::format(
         "{}: its index lists {} {} with {} bytes that are not there: the file {}",

@@ -622,8 +622,9 @@ class Parser {
 Result<std::string> metadata_text(std::string_view file) {
   if (file.empty()) {
     return error(
-        "the metadata is empty: the recording was copied before it had ended; 'lttng stop' or "
-        "'lttng regenerate metadata' completes it");
+        "the metadata is empty: the recording was copied before it had ended, or the copy ended "
+        "too "
+        "early; of LTTng's sessions 'lttng stop' or 'lttng regenerate metadata' completes it");
   }
   if (file.starts_with('\x1e')) {  // a sequence of JSON texts
     return error(

@@ -262,7 +262,9 @@ Result<void> CtfSource::add(const fs::path& directory, bool& is_beyond) {
   context.plan = plans_.back().get();
   context.host = threads_.host(environment(known, "hostname"), without_dashes(clock.uuid));
   context.process_id = std::strtoll(environment(known, "vpid").c_str(), nullptr, 10);
+  context.name_space = std::strtoull(environment(known, "pid_ns").c_str(), nullptr, 10);
   context.process_name = environment(known, "procname");
+  context.never_empty = environment(known, "tracer_name").starts_with("takt-");
   // Recorders whose events do not all name their processor write how many the host has.
   const auto processors = std::strtoll(environment(known, "processors").c_str(), nullptr, 10);
   if (processors > 0 && processors <= most_processors) {
@@ -280,6 +282,13 @@ Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceC
   const auto files = TAKT_TRY(stream_files(directory));
   for (const fs::path& path : files) {
     auto file = TAKT_TRY(MappedFile::open(path));
+    if (file.bytes().empty() && context.never_empty) {
+      StreamLosses fault;
+      fault.discarded_packets = 1;  // at least
+      fault.faults.push_back(
+          fmt::format("{}: the file is empty: its events are missing", path.filename().string()));
+      losses_ += fault;
+    }
     total_ += file.bytes().size();
     streams_.push_back(std::make_unique<MergedStream>(
         std::make_unique<DecodedFile>(std::move(file), context, path.filename().string()), context,

@@ -404,7 +404,7 @@ void Stream::set_thread(ProcessId process, std::int64_t thread, std::string_view
 /// `is_known`: the event is of a known type. The contexts of others are skipped, so that events
 /// that nobody sees add no threads.
 bool Stream::decode_context(bool is_known) {
-  ProcessId process = trace_.process_id;
+  ProcessId process(trace_.process_id, trace_.name_space);
   if (const auto& fixed = plan_->fixed_context) {
     if (!cursor_.align(8) || 8 * std::uint64_t{fixed->size} > cursor_.remaining()) {
       return false;

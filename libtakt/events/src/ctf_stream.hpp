@@ -29,7 +29,11 @@ struct TraceContext {
   /// The process of the whole trace. LTTng sets it if each process has a buffer of its own; events
   /// then need not repeat it.
   std::int64_t process_id = 0;
+  /// That of its number, as a recorder knows it that writes a trace for each process; 0: not known.
+  std::uint64_t name_space = 0;
   std::string process_name;
+  /// Its recorder makes a file with the first packet of the stream; others do so before.
+  bool never_empty = false;
   /// Identifies the trace in its source. Traces with the same UUID share it.
   std::size_t number = 0;
 };

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "ctf_metadata.hpp"
 #include "ctf_stream.hpp"
@@ -28,13 +29,17 @@ bool begins_with_a_packet(std::span<const std::uint8_t> bytes) {
   return magic == ctf::packet_magic || __builtin_bswap32(magic) == ctf::packet_magic;
 }
 
-/// Whether a directory holds a trace. `code`: it cannot be told.
-bool has_metadata(const fs::path& directory, std::error_code& code) {
-  const bool found = fs::is_regular_file(directory / "metadata", code);
+/// What there is of a trace's metadata in a directory.
+enum class Metadata { none, empty, some };
+/// `code`: it cannot be told.
+Metadata metadata_in(const fs::path& directory, std::error_code& code) {
+  const fs::path file = directory / "metadata";
+  const bool is_there = fs::is_regular_file(file, code);
+  const bool is_empty = is_there && fs::file_size(file, code) == 0;
   if (is_absent(code)) {
     code.clear();
   }
-  return found;
+  return !is_there ? Metadata::none : is_empty ? Metadata::empty : Metadata::some;
 }
 
 }  // namespace
@@ -45,10 +50,13 @@ bool is_absent(const std::error_code& code) {
 
 Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::string& name) {
   std::vector<fs::path> found;
+  std::vector<fs::path> empty;  // a recorder or a copy ended as it began to write them
   std::error_code code;
-  if (has_metadata(root, code)) {
-    found.push_back(root);
-  }
+  const auto look_into = [&](const fs::path& directory, std::error_code& unreadable) {
+    const Metadata there = metadata_in(directory, unreadable);
+    if (there != Metadata::none) (there == Metadata::some ? found : empty).push_back(directory);
+  };
+  look_into(root, code);
   if (code) {
     return error("{}: cannot be read: {}", name, code.message());
   }
@@ -58,10 +66,7 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
       entry.disable_recursion_pending();
     }
     std::error_code unreadable;
-    if (fs::is_directory(entry->symlink_status(unreadable)) &&
-        has_metadata(entry->path(), unreadable)) {
-      found.push_back(entry->path());
-    }
+    if (fs::is_directory(entry->symlink_status(unreadable))) look_into(entry->path(), unreadable);
     if (unreadable && !is_absent(unreadable)) {
       code = unreadable;
       break;
@@ -70,6 +75,7 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
   if (code) {
     return error("{}: cannot be read: {}", name, code.message());
   }
+  if (found.empty()) found = std::move(empty);
   if (found.empty()) {
     return error(
         "{}: not a trace: no file named 'metadata' in it or below; give the directory that was "
@@ -84,9 +90,7 @@ Result<StreamLosses> without_metadata(const fs::path& root) {
   StreamLosses losses;
   const auto look_into = [&](const fs::path& directory) -> Result<void> {
     std::error_code unreadable;
-    if (has_metadata(directory, unreadable)) {
-      return {};
-    }
+    if (metadata_in(directory, unreadable) == Metadata::some) return {};
     if (unreadable) {
       return error("{}: cannot be read: {}", directory.string(), unreadable.message());
     }

@@ -14,7 +14,8 @@ namespace takt::events {
 [[nodiscard]] bool is_absent(const std::error_code& code);
 
 /// The directories at or below `root` that hold a CTF trace (a file named "metadata"), sorted.
-/// Does not follow symbolic links. `name` is what messages call the root.
+/// Those where it is empty only if there are no others. Does not follow symbolic links. `name` is
+/// what messages call the root.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_traces(
     const std::filesystem::path& root, const std::string& name);
 
@@ -23,7 +24,8 @@ namespace takt::events {
     const std::filesystem::path& directory);
 
 /// Counts as unreadable what lies at or below `root` in files that begin as CTF packets do and have
-/// no metadata beside them, so that nobody knows what is in them. Does not follow symbolic links.
+/// no metadata beside them, or empty ones, so that nobody knows what is in them. Does not follow
+/// symbolic links.
 /// Error: what is there cannot be told.
 [[nodiscard]] Result<StreamLosses> without_metadata(const std::filesystem::path& root);
 

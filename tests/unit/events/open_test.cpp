@@ -125,6 +125,18 @@ TEST_F(OpenTest, EventsWithoutMetadataCountAsUnreadable) {
   }
 }
 
+TEST_F(OpenTest, EmptyMetadataOfOneTraceLeavesTheOthersReadable) {
+  writer.write(scratch, {}, "session/whole");
+  scratch.write("session/broken/ros2_0", TraceWriter::packet({.padding = 0}, test::Bits()));
+  scratch.write("session/broken/metadata", "");
+  for (const Decoder decoder : {Decoder::own, Decoder::babeltrace}) {
+    const auto source = open(std::vector{scratch.path() / "session"}, {.decoder = decoder});
+    ASSERT_TRUE(source) << source.error().message;
+    EXPECT_THAT((*source)->losses().faults,
+                testing::ElementsAre("broken/ros2_0: 84 bytes of events without metadata"));
+  }
+}
+
 TEST_F(OpenTest, LinksToTracesAreNotFollowed) {
   writer.write(scratch, {}, "session/ust-1");
   std::filesystem::create_directory_symlink("ust-1", scratch.path() / "session/latest");
