@@ -163,12 +163,14 @@ def programs() -> Iterator[Programs]:
         yield Programs(Path(folder))
 
 
-def record(tmp_path: Path, script: str, *options: str) -> subprocess.CompletedProcess[str]:
+def record(
+    tmp_path: Path, script: str, *options: str, backend: str = "ring"
+) -> subprocess.CompletedProcess[str]:
     file = tmp_path / "robot.sh"
     file.write_text("#!/bin/sh\n" + script + "\nwait\n")
     file.chmod(0o755)
     return subprocess.run(
-        [*TAKT, "record", "--backend", "ring", "-o", "trace", *options, "--", str(file)],
+        [*TAKT, "record", "--backend", backend, "-o", "trace", *options, "--", str(file)],
         cwd=tmp_path,
         env=loopback.environment(),
         capture_output=True,
@@ -298,3 +300,18 @@ def test_what_is_recorded_in_whole_is_not_named(tmp_path: Path) -> None:
     done = record(tmp_path, shlex.join([sys.executable, str(PROGRAMS / "talk.py"), "20"]))
     assert "not recorded" not in done.stderr
     assert info(tmp_path / "trace")["unrecorded"] == []
+
+
+@pytest.mark.parametrize("backend", ["ring", "lttng"])
+def test_who_has_takts_library_and_knows_no_recorder_is_named(tmp_path: Path, backend: str) -> None:
+    """As with an installed Takt and sudo, which clears the environment."""
+    threaded = shlex.join([sys.executable, str(PROGRAMS / "threaded.py"), "4"])
+    done = record(
+        tmp_path, f"env -u TAKT_GATE {threaded} alone &\n{threaded} known &", backend=backend
+    )
+    document = info(tmp_path / "trace")
+    assert {node["name"] for node in document["nodes"]} == {"/known"}
+    (found,) = document["unrecorded"]
+    assert "environment of its own" in found["why"]
+    assert "did not know of the recorder" in found["why"]
+    assert "1 unrecorded process" in done.stderr

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -79,6 +80,41 @@ def test_objects_older_than_the_recording_are_known(tmp_path: Path, robot: tuple
     (recovery,) = recoveries
     assert recovery["objects"] > 0
     assert "rclpy's callbacks: the times of runs that wake their executor" in line
+
+
+@needs_privileges
+def test_what_starts_later_is_recorded_with_whichever_library_of_the_search_paths(
+    tmp_path: Path,
+) -> None:
+    """A recorder of a shell that was set up for Takt, and a robot of one for ROS 2 alone."""
+    environment = dict(os.environ)
+    prefixes = environment["AMENT_PREFIX_PATH"].split(":")
+    stock = ":".join(f"{prefix}/lib" for prefix in prefixes)
+    trace = tmp_path / "trace"
+    both = environment | {"LD_LIBRARY_PATH": f"{tracetools().parent}:{stock}"}
+    command = [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)]
+    with Child(command, stderr=subprocess.PIPE, text=True, env=both) as recorder:
+        assert recorder.stderr
+        until(lambda: "Recording" in recorder.stderr.readline())
+        with Child(
+            ROBOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment | {"LD_LIBRARY_PATH": stock},
+        ) as program:
+            assert program.stdout
+            process = int(program.stdout.readline())
+            time.sleep(3)
+        recorder.send_signal(signal.SIGINT)
+        _, said = recorder.communicate()
+    assert recorder.returncode == 0, said
+    document = info(trace)
+    assert process not in {one["pid"] for one in document["unrecorded"]}
+    nodes = {node["name"] for node in document["nodes"] if node["pid"] == process}
+    assert nodes == {"/bridge/pilot", "/helm"}
+    heard = [c for c in document["callbacks"] if c["topic"] == "/course" and c["count"] > 0]
+    assert [callback["node"] for callback in heard] == ["/helm"]
 
 
 @needs_privileges

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from children import Child
 from recording import PROGRAMS, Run, needs_privileges, takt
+from takt.recorder import RCLPY_TRACING
 from takt.runtime import tracetools
 
 Json = dict[str, Any]
@@ -44,6 +46,42 @@ def test_processes_of_the_same_number_are_kept_apart(tmp_path: Path, backend: st
     assert len(process["/left"]) == len(process["/right"]) == 1
     assert process["/left"] != process["/right"]
     assert found["provenance"]["warnings"] == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of processes need privileges")
+@pytest.mark.parametrize("backend", ["ring", "lttng"])
+def test_what_runs_in_a_container_already_is_known_by_its_names(
+    tmp_path: Path, backend: str
+) -> None:
+    contained = ["unshare", "--pid", "--fork", "--kill-child"]
+    program = str(PROGRAMS / "running_nodes.py")
+    traced = {
+        "LD_PRELOAD": str(tracetools()),
+        "PYTHONPATH": f"{RCLPY_TRACING}:{os.environ.get('PYTHONPATH', '')}",
+    }
+    robots = [
+        Child(
+            [*contained, sys.executable, program, name, "single", str(tmp_path / name)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=dict(os.environ) | traced,
+        )
+        for name in ("left", "right")
+    ]
+    with robots[0] as left, robots[1] as right:
+        for robot in (left, right):
+            assert robot.stdout
+            robot.stdout.readline()
+        trace = tmp_path / "trace"
+        done = takt("record", "--backend", backend, "--duration", "3", "-o", str(trace))
+        assert done.returncode == 0, done.stderr
+        for robot in (left, right):
+            robot.communicate()  # ends it, and has it write what was true
+    document: Json = json.loads(takt("info", "--json", str(trace)).stdout)
+    ran = {callback["node"] for callback in document["callbacks"] if callback["count"] > 0}
+    for name in ("left", "right"):
+        assert ran >= set(json.loads((tmp_path / name).read_text())["nodes"])
 
 
 @needs_privileges

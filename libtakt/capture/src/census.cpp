@@ -15,7 +15,6 @@
 
 #include "process.hpp"
 #include "process_trace.hpp"
-#include "ros_programs.hpp"
 #include "takt/base/capabilities.hpp"
 #include "takt/base/try.hpp"
 #include "takt/capture/event.hpp"
@@ -36,6 +35,8 @@ constexpr auto longest_interval = 2s;
 // A process may load ROS 2 late, as Python does. After so many looks it is looked at rarely.
 constexpr unsigned many_looks = 25;
 constexpr unsigned seldom = 25;
+// A program waits for its admission for a second at most.
+constexpr unsigned admission_looks = 5;
 
 /// How long this thread has used a processor.
 std::chrono::nanoseconds processor_time() {
@@ -46,9 +47,10 @@ std::chrono::nanoseconds processor_time() {
 
 }  // namespace
 
-Census::Census(Tracer tracer, bool only_started)
+Census::Census(Tracer tracer, bool only_started, std::function<bool(pid_t)> records)
     : tracer_(tracer),
       only_started_(only_started),
+      records_(std::move(records)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void Census::close() {
@@ -111,10 +113,7 @@ void Census::look_at(pid_t process, Known& known) {
     known.is_suspect = false;
     return;
   }
-  if (program.is_recorded) {
-    known.is_done = true;
-    return;
-  }
+  if (program.has_tracer && !is_passed_over(process, program, known)) return;
   // A child that is about to run another program looks like its parent for a moment.
   if (!std::exchange(known.is_suspect, true)) {
     const pid_t parent = parent_of(process);
@@ -126,6 +125,14 @@ void Census::look_at(pid_t process, Known& known) {
                    why_unrecorded(process, program, tracer_, only_started_), ring::now()};
   const std::scoped_lock lock(mutex_);
   found_.push_back(std::move(found));
+}
+
+bool Census::is_passed_over(pid_t process, const RosProgram& program, Known& known) const {
+  known.is_done = (tracer_ != Tracer::ebpf && !only_started_) || records_(process);
+  if (known.is_done || tracer_ == Tracer::ebpf) return !known.is_done;
+  // Takt's library makes itself known at the program's first event, which takes a moment, and only
+  // to a recorder of which its environment tells. Where it knows one, the recorder finds it later.
+  return program.has_begun && !knows_a_recorder(process) && ++known.strange_looks > admission_looks;
 }
 
 Result<void> Census::write(ctf::Storage& storage) {

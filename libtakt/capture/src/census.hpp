@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "ros_programs.hpp"
 #include "takt/capture/recording.hpp"
 #include "takt/ctf/trace.hpp"
 
@@ -22,8 +24,9 @@ namespace takt::capture {
 /// second, so that it may miss one that lives for less.
 class Census {
  public:
-  /// Begins to look. `only_started`: at this process's descendants alone.
-  Census(Tracer tracer, bool only_started);
+  /// Begins to look. `only_started`: at this process's descendants alone. `records` says whether
+  /// the tracer records a process that could be.
+  Census(Tracer tracer, bool only_started, std::function<bool(pid_t)> records);
   Census(const Census&) = delete;
   Census& operator=(const Census&) = delete;
   ~Census() { close(); }
@@ -43,13 +46,18 @@ class Census {
     unsigned looks = 0;
     bool is_done = false;
     bool is_suspect = false;
+    /// In how many looks it had begun to use ROS, and the tracer did not know it.
+    unsigned strange_looks = 0;
   };
   void run(const std::stop_token& stop);
   void look();
   void look_at(pid_t process, Known& known);
+  /// Whether a process with a tracing library is not recorded nevertheless.
+  [[nodiscard]] bool is_passed_over(pid_t process, const RosProgram& program, Known& known) const;
 
   const Tracer tracer_;
   const bool only_started_;
+  const std::function<bool(pid_t)> records_;
   std::map<pid_t, Known> known_;  // of the looking thread
   /// Descendants so far: a process whose parent ends becomes another's child.
   std::set<pid_t> family_;

@@ -58,6 +58,13 @@ pid_t own_number_of(pid_t process) {
   return start_of(process) != 0 ? process : 0;  // a kernel without namespaces of processes
 }
 
+OwnName own_name_of(pid_t process) {
+  struct stat status {};
+  const bool is_known = stat(fmt::format("/proc/{}/ns/pid", process).c_str(), &status) == 0;
+  const pid_t number = own_number_of(process);
+  return {number == 0 ? process : number, is_known ? status.st_ino : 0};
+}
+
 bool sees_all_processes() {
   // The outermost namespaces have fixed numbers, see linux/proc_ns.h. Old kernels have none of
   // time.

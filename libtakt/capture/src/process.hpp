@@ -18,6 +18,14 @@ void for_each_other_process(const std::function<void(pid_t)>& use);
 /// gone.
 [[nodiscard]] pid_t own_number_of(pid_t process);
 
+/// How a process is named by a tracer that runs in it: by its own number and the number of its
+/// namespace of processes.
+struct OwnName {
+  pid_t number = 0;
+  std::uint64_t name_space = 0;  // 0: not known
+};
+[[nodiscard]] OwnName own_name_of(pid_t process);
+
 /// The process that started it or has taken it over; 0: it is gone.
 [[nodiscard]] pid_t parent_of(pid_t process);
 

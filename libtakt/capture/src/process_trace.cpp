@@ -18,20 +18,24 @@ constexpr std::size_t stream_limit = 4096;
 }  // namespace
 
 ctf::Description describe_process(std::string_view tracer, pid_t process, std::string_view program,
-                                  std::vector<ctf::EventClass> events) {
-  return {.clock = monotonic_clock(),
-          .environment = {{"domain", ctf::literal("ust")},
-                          {"tracer_name", ctf::literal(tracer)},
-                          {"tracer_major", "1"},
-                          {"tracer_minor", "0"},
-                          {"tracer_buffering_scheme", ctf::literal("pid")},
-                          {"architecture_bit_width", "64"},
-                          {"vpid", fmt::format("{}", process)},
-                          {"procname", ctf::literal(program)},
-                          {"hostname", ctf::literal(host_name())},
-                          {"processors", processor_count()}},
-          .events = std::move(events),
-          .contexts = ctf::context_declarations()};
+                                  std::vector<ctf::EventClass> events, std::uint64_t name_space) {
+  ctf::Description description{.clock = monotonic_clock(),
+                               .environment = {{"domain", ctf::literal("ust")},
+                                               {"tracer_name", ctf::literal(tracer)},
+                                               {"tracer_major", "1"},
+                                               {"tracer_minor", "0"},
+                                               {"tracer_buffering_scheme", ctf::literal("pid")},
+                                               {"architecture_bit_width", "64"},
+                                               {"vpid", fmt::format("{}", process)},
+                                               {"procname", ctf::literal(program)},
+                                               {"hostname", ctf::literal(host_name())},
+                                               {"processors", processor_count()}},
+                               .events = std::move(events),
+                               .contexts = ctf::context_declarations()};
+  if (name_space != 0) {
+    description.environment.emplace_back("pid_ns", fmt::format("{}", name_space));
+  }
+  return description;
 }
 
 Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(ctf::Storage& storage,
@@ -45,6 +49,19 @@ Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create(ctf::Storage& storage
       .map([&](std::unique_ptr<ctf::Trace> trace) {
         return std::unique_ptr<ProcessTrace>(
             new ProcessTrace(process, std::move(trace), storage.forgets()));
+      });
+}
+
+Result<std::unique_ptr<ProcessTrace>> ProcessTrace::create_beside(
+    ctf::Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
+    pid_t process, std::uint64_t events, std::size_t gid_size) {
+  const OwnName own = own_name_of(process);
+  return ctf::Trace::create(storage, directory,
+                            describe_process(tracer, own.number, program_of(process),
+                                             ctf::event_classes(events, gid_size), own.name_space))
+      .map([&](std::unique_ptr<ctf::Trace> trace) {
+        return std::unique_ptr<ProcessTrace>(
+            new ProcessTrace(own.number, std::move(trace), storage.forgets()));
       });
 }
 

@@ -17,10 +17,12 @@
 
 namespace takt::capture {
 
-/// The metadata of one process's trace. `tracer`: where its events come from.
+/// The metadata of one process's trace. `tracer`: where its events come from. `name_space`: that of
+/// the process's number; 0: not known.
 [[nodiscard]] ctf::Description describe_process(std::string_view tracer, pid_t process,
                                                 std::string_view program,
-                                                std::vector<ctf::EventClass> events);
+                                                std::vector<ctf::EventClass> events,
+                                                std::uint64_t name_space = 0);
 
 /// The tracepoints of one process as a CTF trace of its own. Each thread has a stream, because the
 /// events of a thread come in order and those of different threads need not. One more stream holds
@@ -30,6 +32,11 @@ class ProcessTrace final : public ProcessSink {
   /// Makes the trace. `tracer`: where the events come from; `events`: mask of those that can occur.
   /// Error: the directory cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<ProcessTrace>> create(
+      ctf::Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
+      pid_t process, std::uint64_t events, std::size_t gid_size);
+  /// The same for what belongs to events of a tracer that runs in the process: it has the name
+  /// there that the process has for itself.
+  [[nodiscard]] static Result<std::unique_ptr<ProcessTrace>> create_beside(
       ctf::Storage& storage, const std::filesystem::path& directory, std::string_view tracer,
       pid_t process, std::uint64_t events, std::size_t gid_size);
 

@@ -262,7 +262,11 @@ Result<Recording> Recording::start(const Options& options) {
     return tl::unexpected(backends.error());
   }
   recording.backends_ = std::move(*backends);
-  recording.census_ = std::make_unique<Census>(options.tracer, options.only_started);
+  recording.census_ =
+      std::make_unique<Census>(options.tracer, options.only_started,
+                               [tracer = recording.backends_.back().get()](pid_t process) {
+                                 return tracer->records(process);
+                               });
   recording.selection_ = std::make_unique<SelectionTrace>(options.selection);
   if (auto failure = recording.failure(); !failure.empty()) {
     recording.discard();
@@ -390,6 +394,7 @@ Result<Status> Recording::stop() {
 }
 
 void Recording::discard() {
+  if (census_) census_->close();
   backends_.clear();
   std::error_code kept;
   if (!partial_.empty()) {

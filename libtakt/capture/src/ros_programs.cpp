@@ -18,6 +18,8 @@
 #include "kernel_file.hpp"
 #include "process.hpp"
 #include "regular_file.hpp"
+#include "takt/capture/environment.hpp"
+#include "takt/capture/ring/layout.hpp"
 #include "takt/capture/running_programs.hpp"
 
 namespace takt::capture {
@@ -153,6 +155,8 @@ RosProgram seen_once(pid_t process, Tracer tracer) {
     const std::string_view name = std::string_view(line).substr(slash + 1);
     program.uses_ros = program.uses_ros || name.starts_with("librcl.so") ||
                        name.starts_with("librclcpp.so") || name.starts_with("librmw_");
+    program.has_begun =
+        program.has_begun || name.starts_with(fmt::format("memfd:{} ", ring::memory_name));
     has_lttng = has_lttng || name.starts_with("liblttng-ust");
     has_loader = has_loader || name.starts_with("ld-");
     if (name.starts_with("libtracetools.so")) {
@@ -165,10 +169,11 @@ RosProgram seen_once(pid_t process, Tracer tracer) {
     program.uses_ros = !file.empty() && file_has(file, "librcl");
     return program;
   }
+  program.uses_ros = program.uses_ros || (tracer == Tracer::ebpf && !tracetools.empty());
   program.is_static = !has_loader;
   if (program.is_static) program.uses_ros = has_participant(process);
-  program.is_recorded = !tracetools.empty() && (tracer == Tracer::ebpf || is_takts(tracetools) ||
-                                                (tracer == Tracer::lttng && has_lttng));
+  program.has_tracer = !tracetools.empty() && (tracer == Tracer::ebpf || is_takts(tracetools) ||
+                                               (tracer == Tracer::lttng && has_lttng));
   return program;
 }
 
@@ -177,20 +182,31 @@ RosProgram seen_once(pid_t process, Tracer tracer) {
 RosProgram look_into(pid_t process, Tracer tracer) {
   const RosProgram program = seen_once(process, tracer);
   // If the process ends meanwhile, the kernel shows only the first of its mappings.
-  return program.uses_ros && !program.is_recorded ? seen_once(process, tracer) : program;
+  return program.uses_ros && !program.has_tracer ? seen_once(process, tracer) : program;
 }
 
 std::map<pid_t, bool> running_programs(Tracer tracer) {
   std::map<pid_t, bool> programs;
   for_each_other_process([&](pid_t process) {
     const RosProgram program = look_into(process, tracer);
-    if (program.uses_ros) programs.emplace(process, program.is_recorded);
+    if (program.uses_ros) programs.emplace(process, program.has_tracer);
   });
   return programs;
 }
 
+bool knows_a_recorder(pid_t process) { return variable_of(process, gate_variable).has_value(); }
+
 std::string why_unrecorded(pid_t process, const RosProgram& program, Tracer tracer,
                            bool was_started) {
+  if (program.has_tracer && tracer == Tracer::ebpf) {
+    return "no probes are in its libtracetools.so, which came into use after the recording began "
+           "or "
+           "cannot be watched; record it while it runs";
+  }
+  if (program.has_tracer) {
+    return "its libtracetools.so did not know of the recorder, because it was started with an "
+           "environment of its own; --backend ebpf records it";
+  }
   if (tracer == Tracer::ebpf) {
     return program.is_static ? "it is statically linked; link it with ROS 2's shared libraries"
                              : "it did not load libtracetools.so; use a ROS 2 with its tracing";

@@ -11,8 +11,10 @@ namespace takt::capture {
 /// What the mappings of a process show of ROS 2.
 struct RosProgram {
   bool uses_ros = false;
-  /// It is recorded by the tracer, as far as what it has loaded decides that.
-  bool is_recorded = false;
+  /// It has loaded what the tracer needs to record it.
+  bool has_tracer = false;
+  /// Takt's library in it has had its first event.
+  bool has_begun = false;
   /// It has no dynamic loader, which could load a tracing library.
   bool is_static = false;
 };
@@ -21,7 +23,10 @@ struct RosProgram {
 /// is found.
 [[nodiscard]] RosProgram look_into(pid_t process, Tracer tracer);
 
-/// Why a process with ROS 2 did not load Takt's tracing library, and how to record it, in words.
+/// Whether a process was started with the address of a recorder.
+[[nodiscard]] bool knows_a_recorder(pid_t process);
+
+/// Why a process with ROS 2 is not recorded, and how to record it, in words.
 /// `was_started`: by the recorder, with the library in its environment.
 [[nodiscard]] std::string why_unrecorded(pid_t process, const RosProgram& program, Tracer tracer,
                                          bool was_started);

@@ -87,7 +87,7 @@ TEST(RosPrograms, OneThatEndsMeanwhileIsNotTakenForOneWithoutTheLibrary) {
     const RosProgram program = look_into(alive.number(), Tracer::ring);
     whole = std::chrono::steady_clock::now() - begin;
     EXPECT_TRUE(program.uses_ros);
-    EXPECT_TRUE(program.is_recorded);
+    EXPECT_TRUE(program.has_tracer);
     alive.end();
   }
   constexpr int places = 40;
@@ -98,7 +98,7 @@ TEST(RosPrograms, OneThatEndsMeanwhileIsNotTakenForOneWithoutTheLibrary) {
       process.end();
     });
     const RosProgram program = look_into(process.number(), Tracer::ring);
-    EXPECT_TRUE(program.is_recorded || !program.uses_ros) << "ended after " << place << " of 40";
+    EXPECT_TRUE(program.has_tracer || !program.uses_ros) << "ended after " << place << " of 40";
   }
 }
 

@@ -52,18 +52,16 @@ std::optional<Library> open_library(const fs::path& file, const fs::path& path,
   return Library{std::move(opened), path, root, {status.st_dev, status.st_ino}};
 }
 
-/// Calls `use` with the libraries that programs started here may load: the first with the one that
-/// most would.
-void for_each_in_search_path(std::string_view name,
-                             const std::function<void(const Library&)>& use) {
+/// Calls `use` with the libraries in the search paths, the one that a program started here and now
+/// would load first.
+void for_each_in_search_paths(std::string_view name,
+                              const std::function<void(const Library&)>& use) {
   for (const auto& [variable, folder] :
        {std::pair{"LD_LIBRARY_PATH", "."}, {"AMENT_PREFIX_PATH", "lib"}}) {
     for (const auto& directory : paths_in(variable)) {
       std::error_code none;
       const auto path = fs::canonical(fs::path(directory) / folder / name, none);
-      if (const auto library = none ? std::nullopt : open_library(path, path, own_root)) {
-        use(*library);
-      }
+      if (auto library = none ? std::nullopt : open_library(path, path, own_root)) use(*library);
     }
   }
 }
@@ -124,6 +122,12 @@ bool uses_library(pid_t process, std::string_view name) {
   return mapped_library(process, name).has_value();
 }
 
+std::optional<FileIdentity> library_used_by(pid_t process, std::string_view name) {
+  const auto mapped = mapped_library(process, name);
+  const auto library = mapped ? library_of(process, *mapped) : std::nullopt;
+  return library ? std::optional(library->identity) : std::nullopt;
+}
+
 std::map<pid_t, std::optional<FileIdentity>> processes_with(std::string_view name) {
   std::map<pid_t, std::optional<FileIdentity>> processes;
   for_each_user(name, [&](pid_t process, const std::optional<Library>& library) {
@@ -137,13 +141,9 @@ Result<void> for_each_library(std::string_view name, bool running,
   std::set<FileIdentity> known;
   Result<void> used;
   const auto use_once = [&](const Library& library) {
-    if (used && known.insert(library.identity).second) {
-      used = use(library);
-    }
+    if (used && known.insert(library.identity).second) used = use(library);
   };
-  for_each_in_search_path(name, [&](const Library& library) {
-    if (running || known.empty()) use_once(library);
-  });
+  for_each_in_search_paths(name, [&](const Library& library) { use_once(library); });
   if (running || known.empty()) {
     for_each_user(name, [&](pid_t /*process*/, const auto& library) {
       if (library) use_once(*library);

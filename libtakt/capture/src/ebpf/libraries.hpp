@@ -42,13 +42,16 @@ struct Library {
 /// What only rclpy's programs have mapped, by the beginning of its name.
 inline constexpr std::string_view rclpy = "_rclpy_pybind11";
 
+/// The file of the library of that name that a process uses; none: it cannot be opened.
+[[nodiscard]] std::optional<FileIdentity> library_used_by(pid_t process, std::string_view name);
+
 /// Whether a process has mapped a file whose name begins with `name`. False if nobody may know.
 [[nodiscard]] bool uses_library(pid_t process, std::string_view name);
 
-/// Calls `use` once with each library of this name that programs use, or that programs started here
-/// and now may use: the first is the one that most would. One at a time is open. `running`: those
-/// of what runs and may start anywhere; otherwise that first one or, if there is none, those of
-/// what runs. An error of `use` ends it.
+/// Calls `use` once with each library of this name that programs use, or that is in a search path
+/// of ours: the first is the one that a program started here and now would use, the others those of
+/// programs with another order of these paths. One at a time is open. `running`: look at what runs,
+/// too; otherwise only if nothing is in the search paths. An error of `use` ends it.
 [[nodiscard]] Result<void> for_each_library(std::string_view name, bool running,
                                             const std::function<Result<void>(const Library&)>& use);
 

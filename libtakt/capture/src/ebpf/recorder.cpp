@@ -386,26 +386,9 @@ const Recorder::Watched* Recorder::watched(const std::optional<FileIdentity>& li
   return found == watched_.end() ? nullptr : &*found;
 }
 
-bool Recorder::is_followed(pid_t process) const {
-  takt_process known{};
-  return bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object_.get(), "processes"), &process,
-                             &known) == 0 &&
-         known.start == static_cast<std::uint32_t>(start_of(process));
-}
-
-/// Looks for processes with a tracing library that was not there when the probes were placed, for
-/// instance in a container that started later.
-void Recorder::look_for_unwatched_processes() {
-  const auto now = std::chrono::steady_clock::now();
-  if (watched_.empty() || now < next_look_) {
-    return;
-  }
-  for (const auto& [process, library] : processes_with(tracetools)) {
-    if (watched(library) == nullptr && (!only_started_ || is_followed(process))) {
-      unwatched_.emplace(process, start_of(process));
-    }
-  }
-  next_look_ = now + process_look_interval;
+bool Recorder::records(pid_t process) {
+  // Whoever keeps fewer capabilities may not open a library that has been replaced since.
+  return older_.contains(process) || watched(library_used_by(process, tracetools)) != nullptr;
 }
 
 bpf_program* Recorder::program(const char* name) const {
@@ -434,7 +417,6 @@ Recorder::Dropped Recorder::dropped() const {
 }
 
 Result<Losses> Recorder::losses() {
-  look_for_unwatched_processes();
   const std::scoped_lock lock(mutex_);
   const auto lost = dropped();
   Losses losses = object_losses_;
@@ -460,8 +442,6 @@ void Recorder::take_now() {
 }
 
 Result<Losses> Recorder::stop() {
-  next_look_ = {};
-  look_for_unwatched_processes();
   end();
   return losses();
 }
@@ -629,19 +609,28 @@ void Recorder::tell_client_library(const takt_call& call, ProcessSink& sink) con
 
 void Recorder::recover_older_objects(std::uint64_t time) {
   const auto deadline = std::chrono::steady_clock::now() + recoveries_patience;
+  struct Older {
+    pid_t process;
+    std::uint32_t start;  // known now: it may end before it is searched
+    unsigned gid_size;
+  };
+  std::vector<Older> all;
   for (const auto& [pid, library] : processes_with(tracetools)) {
     if (const Watched* its = watched(library)) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-          deadline - std::chrono::steady_clock::now());
-      recover(pid, its->gid_size, time,
-              std::clamp<std::chrono::milliseconds>(left, 0ms, recovery_patience));
+      older_.insert(pid);
+      all.push_back({pid, static_cast<std::uint32_t>(start_of(pid)), its->gid_size});
     }
+  }
+  for (const auto& [pid, start, gid_size] : all) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
+    recover(pid, start, gid_size, time,
+            std::clamp<std::chrono::milliseconds>(left, 0ms, recovery_patience));
   }
 }
 
-void Recorder::recover(pid_t pid, unsigned gid_size, std::uint64_t time,
+void Recorder::recover(pid_t pid, std::uint32_t start, unsigned gid_size, std::uint64_t time,
                        std::chrono::milliseconds patience) {
-  const auto start = static_cast<std::uint32_t>(start_of(pid));
   const auto mapping = ring::Mapping::of(ring::ring_of(pid).get());
   const bool remembers = mapping && mapping->gid_size() == gid_size;
   const auto recovered = remembers ? std::nullopt : recover_events(pid, gid_size, patience);

@@ -68,6 +68,7 @@ class Recorder : public Backend {
   [[nodiscard]] std::map<std::string, std::string> environment() const override { return {}; }
   [[nodiscard]] Result<Losses> losses() override;
   [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
+  [[nodiscard]] bool records(pid_t process) override;
   [[nodiscard]] Result<Losses> stop() override;
   /// Hands on everything that probes have seen until now.
   void take_now();
@@ -131,11 +132,9 @@ class Recorder : public Backend {
   Process* process(std::uint32_t number, std::uint32_t start, unsigned gid_size);
   void tell_client_library(const takt_call& call, ProcessSink& sink) const;
   void recover_older_objects(std::uint64_t time);
-  void recover(pid_t process, unsigned gid_size, std::uint64_t time,
+  void recover(pid_t process, std::uint32_t start, unsigned gid_size, std::uint64_t time,
                std::chrono::milliseconds patience);
-  void look_for_unwatched_processes();
   [[nodiscard]] const Watched* watched(const std::optional<FileIdentity>& library) const;
-  [[nodiscard]] bool is_followed(pid_t process) const;
   void end();
 
   Destination destination_;
@@ -156,7 +155,7 @@ class Recorder : public Backend {
   bool only_started_ = false;
   std::vector<Watched> watched_;                         // calls name them by their positions
   std::set<std::pair<pid_t, std::uint64_t>> unwatched_;  // processes with other libraries; starts
-  std::chrono::steady_clock::time_point next_look_;
+  std::set<pid_t> older_;                                // that are watched; complete after start()
   std::atomic<bool> stopping_ = false;
   std::thread reader_;
 };

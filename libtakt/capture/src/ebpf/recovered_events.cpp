@@ -188,7 +188,7 @@ std::vector<RecoveredEvent> events_of(const Objects& objects, std::size_t gid_si
   if (count != 0 || objects.has_rclcpp || objects.has_rclpy || !objects.searched_whole) {
     const std::string left_unknown =
         count != 0               ? unknown(objects)
-        : objects.searched_whole ? "any: none was found that is like those of known versions"
+        : objects.searched_whole ? "any: it has made none, or none is like those of known versions"
                                  : std::string(any_object);
     events.add(tracepoints::ObjectsRecovered{.objects = count, .unknown = left_unknown});
   }

@@ -203,6 +203,11 @@ Result<Losses> Session::losses() {
   return read_losses();
 }
 
+bool Session::records(pid_t process) {
+  const std::scoped_lock lock(knowing_);
+  return known_.contains(process);
+}
+
 Result<void> Session::hand_over(const std::filesystem::path& directory) {
   if (search_) {
     search_->look_now();
@@ -284,8 +289,8 @@ Result<void> Session::record_older_objects(ctf::Storage& storage) {
     }
     const auto events = events_ & tracepoints::initialisation_events();
     const auto name = fmt::format("{}-{}", file_name_of(process), process);
-    auto trace = ProcessTrace::create(storage, std::filesystem::path("objects") / name,
-                                      "takt-objects", process, events, mapping->gid_size());
+    auto trace = ProcessTrace::create_beside(storage, std::filesystem::path("objects") / name,
+                                             "takt-objects", process, events, mapping->gid_size());
     recorded = trace.map([&](const auto& objects) {
       object_losses_ =
           object_losses_ + ring::append_objects(*mapping, events, start_, start_, *objects);
@@ -405,6 +410,10 @@ Result<void> Session::track_only_started() {
     return error("LTTng cannot select processes by their id");
   }
   auto gate = Gate::open([this](pid_t process, const Descriptor& memory) {
+    {
+      const std::scoped_lock known(knowing_);
+      known_.insert(process);
+    }
     const std::scoped_lock lock(control_);
     const auto mapping = ring::Mapping::of(memory.get());
     if (process == 0 ||  // outside of our namespace of processes

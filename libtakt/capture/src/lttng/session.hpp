@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class Session : public Backend {
   [[nodiscard]] std::map<std::string, std::string> environment() const override;
   [[nodiscard]] Result<Losses> losses() override;
   [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
+  [[nodiscard]] bool records(pid_t process) override;
   [[nodiscard]] std::uint64_t needed_space() const override;
   [[nodiscard]] Result<Losses> stop() override;
 
@@ -81,7 +83,9 @@ class Session : public Backend {
   Losses object_losses_;                         // of the object logs of older processes
   std::uint64_t late_processes_ = 0;             // but for those of the gate while it is open
   std::unique_ptr<IfKilled> guard_;              // see Daemon::after_kill
-  std::mutex control_;  // liblttng-ctl keeps its connection in a global variable
+  std::mutex knowing_;                           // guards the next member
+  std::set<pid_t> known_;  // passed the gate: recorded, or counted as unrecorded
+  std::mutex control_;     // liblttng-ctl keeps its connection in a global variable
   std::unique_ptr<ctf::Newest> kept_objects_;  // in snapshots
   std::unique_ptr<ring::Objects> objects_;     // in snapshots; writes into the member above
   // Last: their threads use the members above.

@@ -55,8 +55,8 @@ bool Objects::admit(pid_t process, const Descriptor& memory) {
     return false;
   }
   const auto name = fmt::format("{}-{}-{}", file_name_of(process), process, admitted_++);
-  auto trace = ProcessTrace::create(storage_, std::filesystem::path("objects") / name,
-                                    "takt-objects", process, events_, mapping->gid_size());
+  auto trace = ProcessTrace::create_beside(storage_, std::filesystem::path("objects") / name,
+                                           "takt-objects", process, events_, mapping->gid_size());
   if (!trace) {
     ++ended_.unrecorded_processes;
     return false;

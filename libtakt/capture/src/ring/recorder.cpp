@@ -83,6 +83,11 @@ Result<void> Recorder::hand_over(const fs::path& /*directory*/) {
   return {};
 }
 
+bool Recorder::records(pid_t process) {
+  const std::scoped_lock lock(mutex_);
+  return known_.contains(process);
+}
+
 Result<Losses> Recorder::stop() {
   end();
   return ended_;
@@ -91,6 +96,7 @@ Result<Losses> Recorder::stop() {
 bool Recorder::admit(pid_t process, const Descriptor& memory) {
   const auto ring = identity_of(memory);
   const std::scoped_lock lock(mutex_);
+  known_.insert(process);
   if (sources_.contains(ring)) {
     return false;  // the gate and the search both find it
   }

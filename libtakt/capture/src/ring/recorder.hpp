@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -31,6 +32,7 @@ class Recorder : public Backend {
   [[nodiscard]] std::map<std::string, std::string> environment() const override;
   [[nodiscard]] Result<Losses> losses() override;
   [[nodiscard]] Result<void> hand_over(const std::filesystem::path& directory) override;
+  [[nodiscard]] bool records(pid_t process) override;
   [[nodiscard]] Result<Losses> stop() override;
 
  private:
@@ -53,6 +55,7 @@ class Recorder : public Backend {
   std::mutex mutex_;  // guards what follows
   std::map<Identity, std::unique_ptr<Source>> sources_;
   std::uint64_t admitted_ = 0;
+  std::set<pid_t> known_;  // recorded, or counted as unrecorded
   Unreadable unreadable_;
   Losses ended_;  // of processes that are no longer in the list
   std::unique_ptr<Gate> gate_;

@@ -106,6 +106,9 @@ class Backend {
   /// In a snapshot recording: puts what happened until now into the storage or, if the tracer
   /// keeps it itself, into `directory`.
   [[nodiscard]] virtual Result<void> hand_over(const std::filesystem::path& directory) = 0;
+  /// Whether a process is recorded that has a tracing library which the backend can use and, if
+  /// that is Takt's, has begun to use ROS. Called on another thread than the rest.
+  [[nodiscard]] virtual bool records(pid_t process) = 0;
   /// Bytes that must be free on the disk that is recorded to, so that nothing is lost unseen.
   [[nodiscard]] virtual std::uint64_t needed_space() const { return 0; }
   /// Stops tracing and completes the trace on disk.
@@ -157,12 +160,12 @@ class Recording {
   std::filesystem::path partial_;  // empty in a snapshot recording
   Descriptor lock_;                // held on `partial_` while it is recorded to
   std::unique_ptr<ctf::Storage> storage_;
-  std::unique_ptr<Census> census_;
   std::unique_ptr<SelectionTrace> selection_;
   ctf::Files* files_ = nullptr;    // the storage, unless in a snapshot recording
   ctf::Newest* newest_ = nullptr;  // the storage, in a snapshot recording
   // None when the recording has ended. Last, because they write into the storage until they end.
-  std::vector<std::unique_ptr<Backend>> backends_;
+  std::vector<std::unique_ptr<Backend>> backends_;  // the last one is the tracer's
+  std::unique_ptr<Census> census_;                  // asks the backends
 };
 
 }  // namespace takt::capture
