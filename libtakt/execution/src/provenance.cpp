@@ -362,7 +362,7 @@ std::vector<std::string> unseen(const events::Threads& threads, const Database& 
   if (anomalies.missing_initialisation()) {
     lines.push_back(fmt::format(
         "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
-        "start 'takt {}' before the programs",
+        "start 'takt {}' before the programs, with all ros2:* events",
         anomalies.unknown_callback_instances + anomalies.unknown_publications +
             anomalies.unknown_takes,
         command));

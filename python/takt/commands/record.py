@@ -169,6 +169,9 @@ def record(
         return
     if output == Path(files.STANDARD_STREAM):
         raise UserError("-o -: name a folder for the trace")
+    for name, patterns in (("--include", include), ("--exclude", exclude)):
+        if "" in (patterns or ()):
+            raise UserError(f"{name}: an empty pattern; name nodes or topics, such as '/planner'")
     shared_topics = sharing.asked(share_topics, share=share, command=command)
     trace = output or Path(time.strftime("takt-trace-%Y%m%d-%H%M%S"))
     request = Request(
@@ -201,8 +204,9 @@ def record(
     for warning in found.warnings if recorded.bytes else map(unrecorded, recorded.unrecorded):
         console.say(f"takt: warning: {warning}")
     if found.events:
+        events = f"{found.events} event{'' if found.events == 1 else 's'}"
         console.say(
-            f"Recorded {found.events} events in {recorded.seconds:.1f} s, "
+            f"Recorded {events} in {recorded.seconds:.1f} s, "
             f"{data_size(recorded.bytes)}, {lost(found.losses)}: {trace}"
         )
         console.say(f"Next: takt info {shlex.quote(str(trace))}")
@@ -304,10 +308,13 @@ def _why_nothing(request: Request, recorded: Recorded, found: _Found) -> str:
         return f"nothing was recorded: {lost(found.losses)}"
     if list(request.events) != list(DEFAULT_EVENTS):
         return f"nothing was recorded: no event {' or '.join(request.events)} happened"
-    return (
-        "nothing was recorded: no process with ROS 2's tracepoints did anything; record a ROS 2 "
-        "program, or start it with 'takt record -- COMMAND'"
-    )
+    nobody = "nothing was recorded: no process with ROS 2's tracepoints did anything"
+    if request.command:
+        return (
+            f"{nobody} until {request.command[0]} ended; 'takt record' without a command records "
+            "what it has left running"
+        )
+    return f"{nobody}; record a ROS 2 program, or start it with 'takt record -- COMMAND'"
 
 
 def _document(recorded: Recorded, found: _Found) -> dict[str, Any]:

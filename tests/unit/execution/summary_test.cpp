@@ -235,7 +235,8 @@ TEST(Summary, SaysWhatIsMissing) {
             "12 events and 0 packets were lost while recording: chains may be cut and counts too "
             "low; record with larger buffers (--buffer) or fewer events (--exclude)",
             "1 events speak of objects whose creation is not in the trace, shown as "
-            "unknown(handle): start 'takt record' before the programs",
+            "unknown(handle): start 'takt record' before the programs, with all "
+            "ros2:* events",
             "0 callback starts and 1 callback ends have no partner"}));
 }
 
