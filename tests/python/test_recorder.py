@@ -43,9 +43,10 @@ def goes_on() -> bool:
 def test_a_command_is_not_started_if_its_end_came_first(tmp_path: Path) -> None:
     """Ctrl-C while the recorder makes itself ready: the terminal tells what is there already."""
     started = tmp_path / "started"
-    with pytest.raises(KeyboardInterrupt), supervision.signals_kept():
+    with supervision.signals_kept():
         os.kill(os.getpid(), signal.SIGINT)
-        supervise(shell(f"touch {started}; sleep 60"), os.environ, goes_on)
+        with pytest.raises(KeyboardInterrupt):
+            supervise(shell(f"touch {started}; sleep 60"), os.environ, goes_on)
     assert not started.exists()
 
 
