@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "takt/base/try.hpp"
+#include "takt/executor/announcement.hpp"
+#include "takt/executor/decision_trace.hpp"
 #include "takt/executor/rcl_result.hpp"
 #include "takt/linux/memory.hpp"
 #include "takt/linux/punctual.hpp"
@@ -75,6 +77,7 @@ Result<void> Republisher::connect(const std::atomic<bool>& stop) {
   wanted.quality.depth = most_waiting;
   auto input = TAKT_TRY(raw::RawSubscription::create(node_, settings_.input, wanted));
   input_ = {settings_.input, wanted, std::move(input)};
+  announce_input();
   if (settings_.phase_topic) {
     const auto told = TAKT_TRY(await_offer(*settings_.phase_topic, stop));
     if (!told) return {};
@@ -119,6 +122,7 @@ Result<void> Republisher::hear_all_publishers(Heard& heard) {
 
 Result<void> Republisher::run(const std::atomic<bool>& stop) {
   if (!rcl_wait_set_is_valid(&wait_set_)) return {};
+  executor::announce_gate();
   // If the kernel does not allow it, page faults remain.
   if (settings_.priority > 0) (void)linux_os::keep_memory();
   while (!stop) {
@@ -135,7 +139,9 @@ Result<void> Republisher::run(const std::atomic<bool>& stop) {
     TAKT_TRY(wait(std::min(left - near / 2, patience)));
     TAKT_TRY(take_all());
     if (!std::exchange(graph_changed_, false)) continue;
+    const auto* const heard = input_.subscription.get();
     TAKT_TRY(hear_all_publishers(input_));
+    if (input_.subscription.get() != heard) announce_input();
     if (!phase_) continue;
     TAKT_TRY(hear_all_publishers(*phase_));
   }
@@ -182,6 +188,7 @@ Result<void> Republisher::take_all() {
     if (free_.empty()) free_.push_back(std::make_unique<raw::Bytes>());
     const bool taken = TAKT_TRY(input_.subscription->take(*free_.back()));
     if (!taken) return {};
+    executor::trace_kept(free_.back().get());
     std::unique_ptr<raw::Bytes> bytes = std::move(free_.back());
     free_.pop_back();
     admit(std::move(bytes), now);
@@ -244,6 +251,13 @@ void Republisher::adapt(Duration ready) {
   ++counts_.adaptations;
 }
 
+void Republisher::announce_input() {
+  release_ = std::make_unique<executor::TracedCallback<const raw::Bytes&>>(
+      "takt::gate::Republisher::release_front()",
+      [this](const raw::Bytes& bytes) { released_ = output_->publish(bytes.get()); });
+  release_->announce(*input_.subscription->handle(), input_.subscription.get());
+}
+
 Result<void> Republisher::release_early() {
   if (std::exchange(waiting_.front().begin, std::nullopt)) ++counts_.late;
   return release_front();
@@ -252,7 +266,9 @@ Result<void> Republisher::release_early() {
 Result<void> Republisher::release_front() {
   Waiting leaving = std::move(waiting_.front());
   waiting_.pop_front();
-  TAKT_TRY(output_->publish(leaving.bytes->get()));
+  executor::trace_chosen(leaving.bytes.get());
+  (*release_)(*leaving.bytes);
+  TAKT_TRY(std::exchange(released_, {}));
   const Instant now = linux_os::monotonic_now();
   ++counts_.released;
   if (leaving.begin) {

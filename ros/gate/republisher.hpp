@@ -9,6 +9,7 @@
 
 #include "external_phase.hpp"
 #include "settings.hpp"
+#include "takt/executor/traced_callback.hpp"
 #include "takt/raw/endpoints.hpp"
 #include "takt/shaping/adaptation.hpp"
 #include "takt/shaping/overshoot.hpp"
@@ -94,6 +95,7 @@ class Republisher {
   void admit(std::unique_ptr<raw::Bytes> bytes, Instant ready);
   /// Learns from an output that was ready so long after the beginning of a cycle.
   void adapt(Duration ready);
+  void announce_input();
   [[nodiscard]] Result<void> release_front();
   /// Lets the oldest out before its slot, because too many wait: it is late.
   [[nodiscard]] Result<void> release_early();
@@ -107,6 +109,9 @@ class Republisher {
   Heard input_;
   std::optional<Heard> phase_;
   std::unique_ptr<raw::RawPublisher> output_;
+  /// Lets a message out; in traces the callback of the input, which has waited since it came.
+  std::unique_ptr<executor::TracedCallback<const raw::Bytes&>> release_;
+  Result<void> released_;
   rcl_wait_set_t wait_set_ = rcl_get_zero_initialized_wait_set();
   /// Publishers may have come or gone.
   bool graph_changed_ = true;

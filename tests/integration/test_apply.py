@@ -98,6 +98,26 @@ def test_p32_every_message_leaves_once_with_the_same_content(tmp_path: Path) -> 
     assert chain["ready"]["max"] <= slots[-1]["end"]
 
 
+def test_a_recording_shows_messages_on_their_way_through_the_gate(tmp_path: Path) -> None:
+    there, trace = tmp_path / "there", tmp_path / "trace"
+    there.touch()
+    apply_plan = [*TAKT, "apply", plan(tmp_path / "plan.json"), "--", *JITTERY, "40", str(there)]
+    record = [*TAKT, "record", "--backend", "ring", "-o", str(trace), "--", *apply_plan]
+    recorded = subprocess.run(record, capture_output=True, text=True, check=False)
+    assert recorded.returncode in (0, 1), recorded.stderr
+    told = subprocess.run(
+        [*TAKT, "flow", str(trace), "--json"], capture_output=True, text=True, check=True
+    )
+    (flow,) = json.loads(told.stdout)["flows"]
+    assert (flow["from"], flow["to"]) == (
+        "/robot/jittery:/command/unshaped",
+        "/takt_gate:/command",
+    )
+    assert flow["count"] == 40
+    # It waited for its slot in the gate.
+    assert flow["breakdown"]["waiting_in_executor"] > flow["mean"] / 2
+
+
 def test_a_burst_is_not_lost(tmp_path: Path) -> None:
     """Outputs that come all at once, while the gate waits for a slot or publishes."""
     path, count = plan(tmp_path / "plan.json"), 1000

@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 
 #include "takt/base/grow.hpp"
 
 namespace takt::flow {
+namespace {
+
+/// No message is on its way for longer.
+constexpr Duration longest_way = std::chrono::hours(1);
+
+}  // namespace
 
 Run* Store::row(InstanceId id) {
   const auto number = static_cast<std::uint64_t>(id);
@@ -59,6 +66,12 @@ void Store::on_instance(const execution::Database& database,
   run->activation = activation;
   run->wait_begin = instance.wait_end ? *instance.wait_begin : instance.start;
   run->wait_end = instance.wait_end.value_or(instance.start);
+  if (!instance.wait_end && instance.was_chosen && instance.taken) {
+    // A thread that tells of no waits, such as a gate's, has kept the message since it took it, and
+    // is taken to have waited until then.
+    run->wait_begin = *instance.taken - longest_way;
+    run->wait_end = *instance.taken;
+  }
   run->source = instance.source;
   run->callback = instance.callback;
   run->thread = instance.thread;

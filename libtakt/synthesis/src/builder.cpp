@@ -369,6 +369,9 @@ std::optional<std::string> Builder::why_unclassifiable(const execution::Executor
     if (!objects_[*callback.event_source].is_opaque) return std::nullopt;
     return "its thread serves an executor now and then, and nobody knows when it sends";
   }
+  if (observed.announced && observed.announced->kind == "gate") {
+    return "it holds messages until their slots (docs/shaping.md)";
+  }
   for (const execution::ThreadIndex thread : observed.threads) {
     const std::string_view reason = value_at(database_.thread_histories(), thread).reason();
     if (!reason.empty()) return std::string(reason);

@@ -32,6 +32,8 @@ void announce(const Announcement& executor) {
 
 void announce_outside() { announce({.id = "outside", .kind = "outside", .timers = "polled"}); }
 
+void announce_gate() { announce({.id = "takt_gate", .kind = "gate", .timers = "polled"}); }
+
 namespace {
 
 void announce_callback(const void* callback, const rcl_node_t* node, const char* kind,

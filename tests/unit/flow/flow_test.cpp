@@ -141,6 +141,23 @@ TEST_F(OneToOne, AWayPassesALoopOverTwoNodesOnce) {
   }
 }
 
+/// As a gate does, which tells of no waits.
+TEST_F(OneToOne, AMessageThatAThreadKeepsHasComeWhenItWasTaken) {
+  scenario.now = 5'000;
+  scenario.run(source, timer, 100, std::pair(a, 1));
+  scenario.now += 30;
+  scenario.take(middle, on_a, 1);
+  scenario.add(middle, tracepoints::MessageKept{.message = 0x10});
+  scenario.now += 12'000;
+  scenario.add(middle, tracepoints::MessageChosen{.message = 0x10});
+  scenario.run(middle, on_a.callback, 200, std::pair(b, 1));
+  scenario.handle(sink, on_b, 1, 100);
+  const json flow = follow(scenario)["flows"][0];
+  EXPECT_EQ(flow["breakdown"]["in_transport"], 30'000);
+  EXPECT_EQ(flow["breakdown"]["waiting_in_executor"], 12'000'000);
+  EXPECT_EQ(flow["breakdown"]["running"], 200'000);
+}
+
 /// What is announced of one subscription says nothing of another's message.
 TEST_F(OneToOne, OnlyTheAnnouncedSubscriptionTakesFromSharedMemory) {
   scenario.now = 5'000;

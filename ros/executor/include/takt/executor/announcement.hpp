@@ -28,6 +28,9 @@ struct Announcement {
 /// process runs with a tracetools library other than Takt's.
 void announce(const Announcement& executor);
 
+/// Says in the trace that the calling thread holds the messages of a gate until their slots.
+void announce_gate();
+
 /// Says in the trace that what the calling thread does is no part of what is modelled: it stands
 /// for the surroundings.
 void announce_outside();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <rcl/subscription.h>
 #include <tracetools/tracetools.h>
 
 #include <functional>
@@ -25,6 +26,13 @@ class TracedCallback {
   /// Names the callback in the trace, once its owner has been announced there.
   void announce() const {
     TRACETOOLS_TRACEPOINT(rclcpp_callback_register, address(), name_.c_str());
+  }
+
+  /// The same for the callback of a subscription, which an object of the program stands for.
+  void announce(const rcl_subscription_t& subscription, const void* object) const {
+    TRACETOOLS_TRACEPOINT(rclcpp_subscription_init, &subscription, object);
+    TRACETOOLS_TRACEPOINT(rclcpp_subscription_callback_added, object, address());
+    announce();
   }
 
   void operator()(Arguments... arguments) const {
