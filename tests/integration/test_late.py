@@ -94,8 +94,9 @@ def test_what_starts_later_is_recorded_with_whichever_library_of_the_search_path
     both = environment | {"LD_LIBRARY_PATH": f"{tracetools().parent}:{stock}"}
     command = [*TAKT, "record", "--backend", "ebpf", "-o", str(trace)]
     with Child(command, stderr=subprocess.PIPE, text=True, env=both) as recorder:
-        assert recorder.stderr
-        until(lambda: "Recording" in recorder.stderr.readline())
+        messages = recorder.stderr
+        assert messages
+        until(lambda: "Recording" in messages.readline())
         with Child(
             ROBOT,
             stdin=subprocess.PIPE,

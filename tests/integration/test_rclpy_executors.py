@@ -116,10 +116,11 @@ def test_what_one_callback_sends_keeps_its_order(make: type[PlannedExecutor], no
     ticks = itertools.count()
 
     def burst() -> None:
+        once.cancel()
         for _ in range(20):
             publisher.publish(Int64(data=next(ticks)))
 
-    once = node.create_timer(0.01, lambda: (once.cancel(), burst()))
+    once = node.create_timer(0.01, burst)
     executor = make()
     executor.add_node(node)
     until(executor, lambda: len(seen) == 20)
