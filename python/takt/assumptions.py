@@ -70,6 +70,8 @@ class Finding:
     """
     excess: int = 0
     """Nanoseconds beyond what was assumed, where that is a time."""
+    said_of: tuple[str, str] | None = None
+    """An executor's name, and what is said of it, if the same may be said of others."""
 
 
 def examine(
@@ -233,13 +235,20 @@ def _supplies(
                 "SCHED_DEADLINE is sure to serve by their deadlines (GFB test)"
             )
         if lacking:
-            text = f"executor {names[executor.id]} {lacking}"
             wait = waits.get(executor.id)
             excess = wait.longest if wait else 0
             slowest = late.get(executor.id)
             if slowest and not _explains(others, executor.id, slowest.excess):
-                text, excess = f"{text}: {slowest.text}", slowest.excess
-            yield Finding(Subject.SUPPLY, Standing.UNSECURED, text, executor.id, excess=excess)
+                lacking, excess = f"{lacking}: {slowest.text}", slowest.excess
+            name = names[executor.id]
+            yield Finding(
+                Subject.SUPPLY,
+                Standing.UNSECURED,
+                f"executor {name} {lacking}",
+                executor.id,
+                excess=excess,
+                said_of=(name, lacking),
+            )
 
 
 class _Late(NamedTuple):

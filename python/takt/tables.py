@@ -205,12 +205,26 @@ def idle_chains(verdicts: Iterable[Verdict]) -> list[str]:
 
 
 def conditions(verdicts: Iterable[Verdict]) -> list[str]:
-    """Lines for people on why bounds are marked as conditional; each reason once."""
+    """Lines for people on why bounds are marked as conditional. What is said of several executors
+    is said once.
+    """
     marked = [verdict for verdict in verdicts if verdict.good and verdict.conditional]
-    texts = dict.fromkeys(text.text for verdict in marked for text in verdict.conditions)
-    if not texts:
+    told: dict[str, list[str]] = {}
+    for finding in dict.fromkeys(finding for verdict in marked for finding in verdict.conditions):
+        executor, said = finding.said_of or ("", finding.text)
+        told.setdefault(said, []).append(executor)
+    if not told:
         return []
-    return ["", "Bounds are conditional for these reasons:", *(f"  {text}" for text in texts)]
+    lines = (f"  {_of(executors)}{said}" for said, executors in told.items())
+    return ["", "Bounds are conditional for these reasons:", *lines]
+
+
+def _of(executors: list[str]) -> str:
+    """The subject of what is said of these executors; nothing if none is named."""
+    *others, last = executors
+    if others:
+        return f"executors {', '.join(others)} and {last}: each "
+    return f"executor {last} " if last else ""
 
 
 def end_to_end(bounds: Bounds) -> Table:

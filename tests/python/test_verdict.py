@@ -234,6 +234,21 @@ def test_a_dedicated_processor_is_an_unsecured_assumption() -> None:
     )
 
 
+def test_what_is_said_of_several_executors_is_said_once() -> None:
+    dedicated = [{**executor, "supply": {"kind": "dedicated"}} for executor in MODEL["executors"]]
+    found = verdict(changed(MODEL, "executors", value=dedicated))
+    assert len(found.conditions) == 2
+    names = " and ".join(names_of(found))
+    assert tables.conditions([found])[2:] == [
+        f"  executors {names}: each is assumed to have a processor to itself, which nothing "
+        "guaranteed"
+    ]
+
+
+def names_of(found: Verdict) -> list[str]:
+    return [finding.said_of[0] for finding in found.conditions if finding.said_of]
+
+
 @pytest.mark.parametrize(
     ("while_ran", "text"),
     [
