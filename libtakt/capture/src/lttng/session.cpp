@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "../process.hpp"
+#include "../process_trace.hpp"
 #include "../ring/discovery.hpp"
 #include "../selection.hpp"
 #include "daemon.hpp"
