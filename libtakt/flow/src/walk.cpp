@@ -1,6 +1,7 @@
 #include "walk.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 #include "transforms.hpp"
 
@@ -124,8 +125,9 @@ bool PathCollector::Walk::may_pass(execution::ObservedCallbackIndex callback) co
   const auto passes = std::ranges::count(passed_, callback);
   if (passes < most_passes(objects_[callback].kind)) return true;
   const auto node = objects_.node_of(objects_[callback]);
-  const auto since = std::find(passed_.rbegin(), passed_.rend(), callback);
-  return node && passes < most_tries && std::all_of(passed_.rbegin(), since, [&](auto between) {
+  const auto since = passed_ | std::views::reverse |
+                     std::views::take_while([&](auto between) { return between != callback; });
+  return node && passes < most_tries && std::ranges::all_of(since, [&](auto between) {
            return objects_.node_of(objects_[between]) == node;
          });
 }
