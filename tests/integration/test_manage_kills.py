@@ -184,6 +184,7 @@ def kill_again_and_again(
     socket = tmp_path / "manager.sock"
     settings = {
         "goals": str(goals),
+        "backend": "ring",
         "only_started": False,
         "dry_run": False,
         "margin": margin,

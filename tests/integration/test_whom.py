@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -59,8 +60,8 @@ def test_a_recorder_takes_neither_itself_nor_anothers_robot(tmp_path: Path) -> N
         assert not any(document["losses"].values())
     done = takt("info", "--json", str(tmp_path / "running"))
     assert [process["pid"] for process in json.loads(done.stdout)["processes"]] == [robot]
-    # A ring has one reader: a second recorder gets no events of it, and says so.
-    assert said("beside.status") == "1\n", said("beside.said")
-    beside: dict[str, Any] = json.loads(said("beside.json"))
-    assert beside["losses"]["unrecorded_processes"] == 1
-    assert "1 unrecorded process" in said("beside.said")
+    # A ring has one reader: a second recorder gets no events of it, and names the first.
+    assert said("beside.status") == "2\n", said("beside.said")
+    assert said("beside.json") == ""
+    *_, last = said("beside.said").splitlines()
+    assert re.match(r"takt: takt record \(process \d+\) reads what running programs tell", last)

@@ -28,6 +28,9 @@ read orphan < orphan
 while [ -e /proc/$orphan ]; do sleep 0.01; done
 """
 
+SI_TKILL = -6
+"""How a signal is marked that a thread has sent to a thread (asm-generic/siginfo.h)."""
+
 STATUS = '{"bytes": 1, "failure": "", "unrecorded": [], "discarded_events": 0}'
 FULL = '{"bytes": 1, "failure": "the disk is full", "unrecorded": [], "discarded_events": 2}'
 
@@ -44,7 +47,7 @@ def test_a_command_is_not_started_if_its_end_came_first(tmp_path: Path) -> None:
     """Ctrl-C while the recorder makes itself ready: the terminal tells what is there already."""
     started = tmp_path / "started"
     with supervision.signals_kept():
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)  # to this thread: a test's worker has others
         with pytest.raises(KeyboardInterrupt):
             supervise(shell(f"touch {started}; sleep 60"), os.environ, goes_on)
     assert not started.exists()
@@ -54,12 +57,12 @@ def test_a_signal_that_came_before_the_command_was_there_is_passed_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def spawn_late(*words: Any, **how: Any) -> int:
-        subprocess.run(["kill", "-INT", str(os.getpid())], check=True)
+        signal.raise_signal(signal.SIGTERM)  # which no caller has this process ignore
         return spawn(*words, **how)
 
     spawn = os.posix_spawnp
     monkeypatch.setattr(os, "posix_spawnp", spawn_late)
-    monkeypatch.setattr(supervision, "FROM_THE_KERNEL", 0)  # SI_USER: as if the terminal sent it
+    monkeypatch.setattr(supervision, "FROM_THE_KERNEL", SI_TKILL)  # as if the terminal sent it
     assert supervise(shell("sleep 60"), os.environ, goes_on) == 0
 
 
@@ -180,10 +183,9 @@ def test_who_watches_is_told_before_the_command_is_asked_to_end(
     command = shell(script + "; while :; do sleep 0.01; done")
 
     def look() -> bool:
-        # Another one might come when nobody waits for it any more, and end this process.
         if Path("ready").exists() and not sent:
             sent.append(True)
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         return True
 
     supervise(command, os.environ, look, 0.01, lambda: told.append(Path("asked").exists()))
