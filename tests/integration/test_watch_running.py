@@ -176,8 +176,8 @@ def test_runs_take_the_processor_time_that_the_kernel_counts(watched: Watched) -
         used = watched.used[process]
         assert seconds <= 1.05 * used + 0.05
         without_end = any("count nowhere" in line for line in watched.document["unseen"])
-        # Callbacks take most of it; start-up is left out.
-        assert without_end or seconds >= 0.4 * used
+        # The rest is of start-up, the middleware and the executor: how much depends on the machine.
+        assert without_end or seconds >= 0.1 * used
 
 
 def processor_time(process: int) -> float:

@@ -175,6 +175,7 @@ def test_a_measurement_above_its_bound_is_marked() -> None:
         "alerts": [],
         "executors": [],
         "goals_not_found": [],
+        "unseen": [],
     }
     said = "pilot: 218 ms is above the bound, 22.9 ms: "
     assert said in shown(watching.view(document))
