@@ -16,7 +16,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import pytest
@@ -161,9 +160,8 @@ def test_runs_take_as_long_as_the_programs_say(watched: Watched) -> None:
             certain = [start for start, stop in runs if watched.began < start < watched.ended]
             if not any("count nowhere" in line for line in watched.document["unseen"]):
                 assert observed["count"] >= len(certain) - IN_START_UP
-            # The program's clock also counts time in which its thread had no processor. The end of
-            # a single run of rclpy may show late, so the shortest stands for all.
-            assert observed["min"] <= 1.1 * fmean(all_)
+            # The program's clock also counts time in which its thread had no processor.
+            assert observed["max"] <= 1.1 * max(all_)
 
 
 def test_runs_take_the_processor_time_that_the_kernel_counts(watched: Watched) -> None:
@@ -178,8 +176,8 @@ def test_runs_take_the_processor_time_that_the_kernel_counts(watched: Watched) -
         used = watched.used[process]
         assert seconds <= 1.05 * used + 0.05
         without_end = any("count nowhere" in line for line in watched.document["unseen"])
-        # The rest is of start-up, the middleware and the executor: how much depends on the machine.
-        assert without_end or seconds >= 0.1 * used
+        # Callbacks take most of it; start-up is left out.
+        assert without_end or seconds >= 0.4 * used
 
 
 def processor_time(process: int) -> float:

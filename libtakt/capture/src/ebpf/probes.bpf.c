@@ -91,13 +91,16 @@ struct {
   __uint(max_entries, TAKT_BPF_BUFFER_SIZE);
 } sched_records SEC(".maps");
 
-// The processor time of a thread since its first call.
+// The processor time of a thread. It has one from its next call on if it has none.
 struct thread_clock {
   unsigned long long since;  // when it got its processor; 0: it has none
-  unsigned long long left;   // when it lost it
   unsigned long long total;
   unsigned long long waits;
 };
+
+// Clocks begin so far ahead, less the time at which they are made: one that was made anew is behind
+// the one before, so that nobody takes what lies between for processor time.
+enum { CLOCKS_AHEAD_SHIFT = 61 };
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);
@@ -205,7 +208,8 @@ static __always_inline void read_clock(struct takt_call* call) {
   const int thread = BPF_CORE_READ(task, pid);
   const struct thread_clock* clock = bpf_map_lookup_elem(&clocks, &thread);
   if (!clock) {
-    const struct thread_clock made = {call->time, call->time, 0, 1};
+    const struct thread_clock made = {call->time, (1ULL << CLOCKS_AHEAD_SHIFT) - call->time, 1};
+    call->cpu_time = made.total;
     call->waits = bpf_map_update_elem(&clocks, &thread, &made, BPF_NOEXIST) == 0;
     return;
   }
@@ -401,22 +405,25 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct* previous, struct task_
   return 0;
 }
 
-// Where a switch was not seen, the time until the next one counts: a clock is never slow.
+// Some switches are not seen. A clock that missed one does not know how long its thread ran: it is
+// given up.
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_turn, bool preempt, struct task_struct* previous, struct task_struct* next) {
   const unsigned long long now = bpf_ktime_get_ns();
   const int from = BPF_CORE_READ(previous, pid);
   struct thread_clock* clock = bpf_map_lookup_elem(&clocks, &from);
-  if (clock) {
-    clock->total += now - (clock->since ? clock->since : clock->left);
+  if (clock && !clock->since) {
+    bpf_map_delete_elem(&clocks, &from);
+  } else if (clock) {
+    clock->total += now - clock->since;
     clock->since = 0;
-    clock->left = now;
     if (!preempt && (BPF_CORE_READ(previous, __state) & REPORTED_STATES) != 0) ++clock->waits;
   }
   const int to = BPF_CORE_READ(next, pid);
   clock = bpf_map_lookup_elem(&clocks, &to);
-  if (clock) {
-    if (clock->since) clock->total += now - clock->since;
+  if (clock && clock->since) {
+    bpf_map_delete_elem(&clocks, &to);
+  } else if (clock) {
     clock->since = now;
   }
   return 0;
