@@ -237,8 +237,8 @@ void Executor::entities_changed() {
   if (lock && is_changed_.exchange(false)) refresh();
 }
 
-/// What is removed runs no more at once. Until the core lets go of it, callbacks may have to end,
-/// perhaps the one that calls this.
+/// From the moment this returns, no callback of what is removed begins. The core itself forgets it
+/// later: for that, running callbacks may have to end, perhaps the one that calls this.
 void Executor::remove(const std::function<void()>& from_collector) {
   {
     const std::scoped_lock lock(listing_);

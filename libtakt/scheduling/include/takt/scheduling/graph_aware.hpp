@@ -62,12 +62,12 @@ class GraphAwarePolicy final : public Policy {
     std::size_t earlier = 0;
   };
 
-  /// What was released last for a child.
+  /// The latest releases of a child.
   struct Released {
-    /// By the instance of this number, so many times.
+    /// The number of the instance that released it last, and how often that one did.
     std::uint64_t by = 0;
     std::size_t times = 0;
-    /// By nothing here, and waits.
+    /// How many releases by something outside of this executor still wait.
     std::size_t from_outside = 0;
   };
 

@@ -65,7 +65,7 @@ struct Options {
 ///
 /// Entities may be added and removed at any time. While the executor spins, a thread of its own
 /// carries this out, as soon as it can; but no callback of a removed node or group begins any more.
-/// What has been taken for an entity that is removed goes with it.
+/// Messages that were taken for an entity and still wait are dropped when it is removed.
 ///
 /// Every waitable must tell when it is ready (Waitable::set_on_ready_callback), as all of rclcpp's
 /// do. Messages that a middleware lends are copied.
