@@ -155,8 +155,9 @@ class Verdict:
 
     @property
     def answer(self) -> str | None:
-        """What the measurement says of the goal: "met" or "missed". A chain that was never completed
-        says so even without a goal. None where nothing was measured, or there is no goal to keep.
+        """What the measurement says of the goal: "met" or "missed". A chain that was never
+        completed says so even without a goal. None where nothing was measured, or there is no
+        goal to keep.
         """
         if self.measured is None:
             return None
