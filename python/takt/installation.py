@@ -37,6 +37,8 @@ class Command:
     description: str
     arguments: tuple[tuple[str, str], ...]
     """Names and meanings."""
+    choices: tuple[str, ...]
+    """All values of the first argument, if they are known."""
     options: tuple[Option, ...]
     examples: str
 
@@ -78,10 +80,15 @@ def _command(name: str, summary: str) -> Command:
     loaded = cli.load(name)
     with loaded.make_context(f"takt {name}", [], resilient_parsing=True) as context:
         usage = loaded.get_usage(context).partition("Usage: ")[2]
-        options, arguments = [], []
+        options: list[Option] = []
+        arguments: list[tuple[str, str]] = []
+        choices: tuple[str, ...] = ()
         for parameter in loaded.get_params(context):
             if isinstance(parameter, ExplainedArgument):
                 title = parameter.metavar or parameter.name.upper()
+                if not arguments:
+                    known = cli.commands() if title == "[COMMAND]" else ()
+                    choices = tuple(getattr(parameter.type, "choices", known))
                 arguments.append((title, " ".join(parameter.explanation.split())))
             else:
                 options.append(_option(parameter))
@@ -91,6 +98,7 @@ def _command(name: str, summary: str) -> Command:
         " ".join(usage.split()),
         loaded.help or "",
         tuple(arguments),
+        choices,
         tuple(options),
         cli.examples(name),
     )
@@ -99,7 +107,9 @@ def _command(name: str, summary: str) -> Command:
 def _option(parameter: Any) -> Option:
     is_flag = parameter.is_flag or parameter.is_bool_flag or parameter.name == "help"
     value = None if is_flag else parameter.metavar or "VALUE"
-    choices = tuple(value.split("|")) if value and "|" in value else ()
+    # Words in capitals, such as MILLISECONDS|auto, stand for values.
+    words = value.split("|") if value and "|" in value else ()
+    choices = tuple(word for word in words if word == word.lower())
     names = tuple(sorted(parameter.opts, key=lambda name: (name.startswith("--"), name)))
     return Option(names, value, choices, " ".join((parameter.help or "").split()))
 
@@ -108,10 +118,12 @@ def _option(parameter: Any) -> Option:
 
 
 def _bash(known: list[Command]) -> str:
-    cases, values = [], []
+    cases, values, firsts = [], [], []
     for command in known:
         words = " ".join(name for option in command.options for name in option.names)
         cases.append(f'    {command.name}) words="{words}" ;;')
+        if command.choices:
+            firsts.append(f'    2:{command.name}:*) words="{" ".join(command.choices)}" ;;')
         for option in command.options:
             pattern = "|".join(f"{command.name}:{name}" for name in option.names)
             if option.choices:
@@ -136,9 +148,12 @@ def _bash(known: list[Command]) -> str:
             '  case "$command:${COMP_WORDS[COMP_CWORD-1]}" in',
             *values,
             "  esac",
-            '  case "$word" in -*) ;; *) return ;; esac',
-            '  case "$command" in',
+            '  case "$COMP_CWORD:$command:$word" in',
+            '    *:-*) case "$command" in',
             *cases,
+            "    esac ;;",
+            *firsts,
+            "    *) return ;;",
             "  esac",
             '  COMPREPLY=($(compgen -W "$words" -- "$word"))',
             "}",
@@ -178,6 +193,8 @@ def _zsh(known: list[Command]) -> str:
             elif option.value is not None:
                 value = f":{quoted(option.value)}:_files"
             lines += [f"      '*{name}[{quoted(option.help)}]{value}' \\" for name in option.names]
+        if command.choices:
+            lines.append(f"      '1:{command.name}:({' '.join(command.choices)})' \\")
         lines.append("      '*:file:_files' ;;")
     return "\n".join((*lines, "  esac", "}", '_takt "$@"', ""))
 
@@ -192,6 +209,14 @@ def _fish(known: list[Command]) -> str:
         lines.append(f"complete -c takt -f -n __fish_use_subcommand {described}")
     for command in known:
         used = f"complete -c takt -n '__fish_seen_subcommand_from {command.name}'"
+        if command.choices:
+            first = (
+                f"__fish_seen_subcommand_from {command.name}; "
+                "and test (count (commandline -opc)) -eq 2"
+            )
+            lines.append(
+                f"complete -c takt -f -n {quoted(first)} -a {quoted(' '.join(command.choices))}"
+            )
         for option in command.options:
             names = " ".join(
                 f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}"

@@ -40,6 +40,12 @@ def test_bash_completes_commands_options_and_values(bash_script: Path) -> None:
     assert completions(bash_script, "analyze", "--sens") == ["--sensitivity"]
     assert completions(bash_script, "record", "--backend", "e") == ["ebpf"]
     assert completions(bash_script, "analyze", "--analysis", "round") == ["round_robin"]
+    assert completions(bash_script, "budget", "--period", "") == ["auto"]
+    assert completions(bash_script, "simulate", "-o", "") == []
+    assert completions(bash_script, "fleet", "r") == ["remove", "report"]
+    assert completions(bash_script, "fleet", "report", "") == []
+    assert completions(bash_script, "completion", "") == ["bash", "zsh", "fish"]
+    assert completions(bash_script, "help", "lat") == ["latency"]
 
 
 def test_bash_leaves_files_to_itself(bash_script: Path) -> None:
