@@ -164,7 +164,14 @@ class ExplainedArgument(click.Argument):
 
 
 class _Command(click.Command):
-    """A command whose help also explains its arguments."""
+    """A command whose help also explains its arguments, and whose mistakes name it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         arguments = [each for each in self.get_params(ctx) if isinstance(each, ExplainedArgument)]

@@ -29,11 +29,12 @@ def nanoseconds(text: str) -> int | None:
     return round(exact) if exact <= LONGEST else LONGEST + 1
 
 
-def parse(text: str) -> int:
+def parse(text: str, option: str) -> int:
     """The nanoseconds of an option of the command line. Raises BadParameter."""
     value = nanoseconds(text)
     if value is None or not 0 < value <= LONGEST:
-        raise BadParameter(f"{text!r} is no time above 0 with its unit; write 5ms or 200us")
+        wrong = f"{text!r} is no time above 0 with its unit; write 5ms or 200us"
+        raise BadParameter(wrong, param_hint=option)
     return value
 
 

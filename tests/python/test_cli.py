@@ -92,6 +92,10 @@ def test_version() -> None:
         (["doctro"], "takt: No such command 'doctro'. Did you mean 'doctor'?; see 'takt --help'\n"),
         (["--fast"], "takt: No such option '--fast'; see 'takt --help'\n"),
         (["doctor", "--fast"], "takt: No such option '--fast'; see 'takt doctor --help'\n"),
+        (
+            ["analyze", "model.json", "--what-if"],
+            "takt: Option '--what-if' requires an argument; see 'takt analyze --help'\n",
+        ),
         (["report"], "takt: Missing argument 'TRACE|DOCUMENT...'; see 'takt report --help'\n"),
     ],
 )

@@ -98,11 +98,12 @@ def test_plant_files_that_are_no_mappings_of_names_are_refused(text: str) -> Non
 
 @pytest.mark.parametrize("text", ["9" * 400 + "s", "1" + "0" * 5000 + "ms", "9" * 16 + "ns"])
 def test_times_of_any_length_are_refused(text: str) -> None:
-    with pytest.raises(BadParameter):
-        times.parse(text)
+    with pytest.raises(BadParameter) as refused:
+        times.parse(text, "--grid")
+    assert refused.value.param_hint == "--grid"
     with pytest.raises(UserError, match="at most"):
         yaml_file.Section({"time": text}, "here").time("time")
-    assert times.parse("1000000s") == times.LONGEST
+    assert times.parse("1000000s", "--grid") == times.LONGEST
 
 
 def test_a_goal_that_is_missed_at_an_equal_bound_is_shown(

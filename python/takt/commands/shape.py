@@ -162,15 +162,15 @@ def shape(
     model = text.parsed()
     request = plans.Request(
         bands=bands,
-        freshness=_time(freshness),
+        freshness=_time(freshness, "--freshness"),
         objective=objective.value,
         tail=plans.Request.tail if tail is None else tail,
         confidence=confidence,
-        grid=times.parse(grid),
-        slack=_time(slack),
-        publish_time=times.parse(publish_time),
+        grid=times.parse(grid, "--grid"),
+        slack=_time(slack, "--slack"),
+        publish_time=times.parse(publish_time, "--publish-time"),
         overshoot=overshoot.value,
-        phase=loops.parse(phase_of, _time(phase_delay)),
+        phase=loops.parse(phase_of, _time(phase_delay, "--phase-delay")),
         logical=let.value if let else None,
     )
     chosen = bands > 1 or objective is Objective.CVAR or freshness or confidence
@@ -189,7 +189,7 @@ def shape(
     longest = max(gates.period_of(model, one) for one in chain)
     latencies = _latencies(measured, text.source, traces, ids, longest, cycles, seed, wanted)
     if traces and request.phase.topic is not None:
-        request = _locked(request, traces, model, chain, _time(phase_delay))
+        request = _locked(request, traces, model, chain, _time(phase_delay, "--phase-delay"))
     source = "trace" if traces else "simulation"
     bounds = {} if traces else supplies.bounds(measured, text.source, list(latencies))
     plan = plans.make(model, latencies, source, request, _absolute(topic), bounds)
@@ -225,8 +225,8 @@ def _locked(
     return dataclasses.replace(request, phase=phase)
 
 
-def _time(text: str | None) -> int | None:
-    return None if text is None else times.parse(text)
+def _time(text: str | None, option: str) -> int | None:
+    return None if text is None else times.parse(text, option)
 
 
 def _absolute(topic: str | None) -> str | None:
