@@ -49,6 +49,22 @@ def test_a_changed_model_is_written_and_says_so(tmp_path: Path) -> None:
     assert "the model was changed by --what-if 'time(/motor)=3ms'" in done.stdout + done.stderr
 
 
+def test_a_model_is_changed_as_a_recording_is(tmp_path: Path) -> None:
+    path, goals = tmp_path / "robot.json", tmp_path / "goals.yaml"
+    path.write_text(json.dumps(model()))
+    goals.write_text("chains: [{name: pilot, from: /camera, to: /motor, latency: 1s}]")
+    changes = ("--what-if", "time(/motor)=3ms", "--goals", str(goals), "--name", "faster")
+    done = run_takt("model", path, *changes)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == model(*changes)
+    for option in ("--phases", "--aging=margin=1"):
+        refused = run_takt("model", path, option)
+        assert refused.returncode == 2
+        assert refused.stderr == f"takt: {option[:8].rstrip('=')}: not with a model; leave it out\n"
+    two = run_takt("model", path, TRACE)
+    assert (two.returncode, len(two.stderr.splitlines())) == (2, 1)
+
+
 def test_phases_are_told() -> None:
     """Nobody changed a parameter during this recording."""
     assert model("--phases")["provenance"]["phases"] == []

@@ -25,6 +25,7 @@ takt model run1/ run2/ run3/ --merge -o model.json      one model of several run
 takt model trace/ --phases -o model.json                nodes as they are since they changed last
 takt model trace/ --aging period=600,weight=0.2         execution times of long ago lose weight
 takt model trace/ --what-if 'reserve(/lidar)=3ms/5ms' -o changed.json
+takt model robot.json --what-if 'split(/lidar)' -o changed.json         a model, changed
 takt model trace/ | takt analyze -                      straight to the bounds
 """
 
@@ -33,8 +34,9 @@ def model(
     traces: Annotated[
         list[str],
         Argument(
-            metavar="TRACE...",
-            help="CTF directories or archives of them; with --merge also models made of them.",
+            metavar="TRACE...|MODEL",
+            help="CTF directories or archives of them; with --merge also models made of them. Or "
+            "a model, to be written with --goals and --what-if.",
         ),
     ],
     output: Annotated[
@@ -118,10 +120,18 @@ def model(
         given["timer_phases"] = True
     if aging is not None:
         given["aging"] = _aging(aging)
-    document = (_merged if merge else pipeline.synthesize)(traces, given)
+    if not merge and any(map(inputs.is_document, traces)):
+        if unused := [option for option in given if option not in ("name", "links")]:
+            raise UserError(f"--{unused[0].replace('_', '-')}: not with a model; leave it out")
+        text, source = inputs.model(traces)
+        document = json_format.loads(text)
+        if name is not None:
+            document["name"] = name
+    else:
+        document, source = (_merged if merge else pipeline.synthesize)(traces, given), output
     text = json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    text = inputs.with_goals(inputs.ModelText(text, output), read).text
-    for line in warnings(document["provenance"]):
+    text = inputs.with_goals(inputs.ModelText(text, source), read).text
+    for line in warnings(document.get("provenance", {})):
         console.say(f"takt: warning: {line}")
     if what_if is not None:
         text = _changed(inputs.what_if(inputs.ModelText(text, output), what_if).text, what_if)
@@ -142,7 +152,7 @@ def hand_out(text: str, output: str, json: bool) -> None:
 def _changed(text: str, changes: str) -> str:
     """The model with a warning that no recording is like it."""
     document = json_format.loads(text)
-    document["provenance"].setdefault("warnings", []).append(
+    document.setdefault("provenance", {}).setdefault("warnings", []).append(
         f"the model was changed by --what-if {changes!r}: nothing recorded it so"
     )
     return json_format.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -189,7 +199,7 @@ def _merged(runs: list[str], options: dict[str, Any]) -> dict[str, Any]:
 
 def warnings(provenance: dict[str, Any]) -> list[str]:
     """What a person should know before trusting the model."""
-    lines = list(provenance["warnings"])
+    lines = list(provenance.get("warnings", []))
     if missing := provenance.get("chains_not_found"):
         lines.append("not in the trace: " + count(len(missing), "chain") + " " + ", ".join(missing))
     return lines
