@@ -3,6 +3,8 @@
 #include "native.hpp"
 
 NB_MODULE(takt_native, module) {
+  // What a notebook or a script still holds when Python ends is no leak.
+  nanobind::set_leak_warnings(false);
   module.doc() = "From recordings and models to documents, by Takt's C++ library.";
   const nanobind::exception<takt::native::InputError> error(module, "InputError", PyExc_ValueError);
   takt::native::bind_aging(module);

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -231,7 +231,7 @@ class Callback:
     kind: str
     topic: str | None
     node: str
-    recording: Recording
+    recording: Recording = field(repr=False)
 
     @property
     def runs(self) -> polars.DataFrame:
@@ -251,7 +251,7 @@ class Chain:
     """A path through callbacks, with what was measured of it."""
 
     name: str
-    recording: Recording
+    recording: Recording = field(repr=False)
 
     @property
     def flows(self) -> polars.DataFrame:
@@ -285,6 +285,14 @@ class Recording:
         if not self.traces:
             raise UserError("no trace: name a recording")
         self._goals = goals
+        # Said where the name stands, and not where a table is asked for.
+        for path in (*self.traces, *([goals] if goals else [])):
+            if not Path(path).exists():
+                raise UserError(f"{path}: no such file or directory")
+
+    def __repr__(self) -> str:
+        goals = f", goals={self._goals!r}" if self._goals else ""
+        return f"takt.load({', '.join(map(repr, self.traces))}{goals})"
 
     @cached_property
     def _tables(self) -> dict[str, polars.DataFrame]:

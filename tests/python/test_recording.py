@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import struct
+import subprocess
+import sys
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -164,6 +166,27 @@ def test_the_object_model_reads_like_the_robot(autoware: Recording) -> None:
     assert autoware.path(path.name) == path
     with pytest.raises(UserError, match="no node '/nobody'; there are: "):
         autoware.application.node("/nobody")
+
+
+def test_objects_are_printed_in_a_line_that_names_them(autoware: Recording) -> None:
+    assert repr(autoware) == f"takt.load({AUTOWARE!r})"
+    (printed, *_) = autoware.application.node("/MPCController").callbacks
+    assert "recording" not in repr(printed)
+    assert "/MPCController" in repr(printed)
+
+
+def test_what_is_not_there_is_said_at_once() -> None:
+    for given, missing in ((["nowhere"], None), ([AUTOWARE], "no-goals.yaml")):
+        with pytest.raises(UserError, match=f"^{missing or given[0]}: no such file or directory$"):
+            takt.load(*given, goals=missing)
+
+
+def test_a_reader_that_a_script_still_holds_is_no_leak() -> None:
+    held = f"import takt; held = takt.open({AUTOWARE!r}).events('ros2:callback_start')"
+    done = subprocess.run(
+        [sys.executable, "-c", held], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_documented_example_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
