@@ -285,7 +285,7 @@ def _words(part: Json, reader: str, receiver: str) -> tuple[str, str]:
         case "running":
             return f"{callback or receiver} ran", ""
         case "preempted":
-            return f"{callback or receiver} was preempted", other
+            return f"{callback or receiver} waited for a processor", other
         case "blocked":
             return f"{callback or receiver} slept, or waited for something", ""
         case "waiting_in_executor":

@@ -15,6 +15,7 @@ import takt
 from test_flow import ROOT, document
 
 RECORDINGS = ROOT / "tests" / "recordings" / "scores"
+CLOCKS_APART = 100_000
 RUNNING = ("running", "blocked", "preempted")
 
 
@@ -46,9 +47,12 @@ def runs(trace: Path) -> dict[int, list[Run]]:
             begin, first, last = own[0], own[1], own[-1]
             lasted = event["time"] - begin["time"]
             ran = last["cpu_time"] - first["cpu_time"]
-            ready = last["ready_time"] - first["ready_time"] if first["ready_time"] else 0
+            both = first["ready_time"] and last["ready_time"]
+            ready = last["ready_time"] - first["ready_time"] if both else 0
             waited = last["waits"] > first["waits"]
             slept = max(0, lasted - ran - ready) if waited else 0
+            if first["waits"] and not waited and lasted - ran - ready > CLOCKS_APART:
+                ready = lasted - ran
             run = Run(begin["time"], event["time"], slept, ready)
             found.setdefault(run.start, []).append(run)
     return found

@@ -12,6 +12,9 @@ namespace {
 /// An executor that runs nothing takes less time than this between two of its events.
 constexpr Duration longest_choice = std::chrono::microseconds(100);
 
+/// Up to this, a thread's clock and those of its waits differ, as they are not read at once.
+constexpr Duration clocks_apart = std::chrono::microseconds(100);
+
 /// A wait that takes longer was a sleep: nothing was ready when it began.
 constexpr Duration shortest_sleep = std::chrono::milliseconds(1);
 
@@ -214,7 +217,9 @@ std::optional<Suspended> CallbackTracker::suspended(const Open& open, const Stat
   const std::int64_t times = std::max<std::int64_t>(0, last->times - first->times);
   const Duration idle = end - open.instance.start - (*now.cpu_now - *open.cpu_at_start);
   const bool knows_ready = first->ready && last->ready;
-  const Duration ready = knows_ready ? *last->ready - *first->ready : Duration{0};
+  Duration ready = knows_ready ? *last->ready - *first->ready : Duration{0};
+  // While its reservation is used up, a thread neither waits nor counts as ready.
+  if (times == 0 && !last->time && idle - ready > clocks_apart) ready = idle;
   const Duration time = last->time ? *last->time - *first->time : idle - ready;
   return Suspended{.times = times,
                    .time = times == 0 ? Duration{0} : std::max(Duration{0}, time),

@@ -233,6 +233,31 @@ TEST_F(InterpreterTest, ProcessorTimeAndOverheadComeFromTheThreadsClock) {
   EXPECT_EQ(database.totals().with_cpu_time, 2u);
 }
 
+/// A thread that has used up its reservation counts as neither waiting nor ready.
+TEST_F(InterpreterTest, AThreadThatNeverWaitedHadNoProcessor) {
+  Program program = scenario.program(1);
+  const auto node = scenario.node(program, "n");
+  const auto timer = scenario.timer(program, node, std::chrono::milliseconds(50));
+  const auto run_for = [&](std::int64_t microseconds, std::uint64_t ran, std::uint64_t waits) {
+    scenario.start(program, timer);
+    scenario.add(program, EventType::thread_cpu_time, {0, 1, 2000});
+    scenario.now += microseconds;
+    scenario.add(program, EventType::thread_cpu_time, {ran, waits, 12000});
+    scenario.end(program, timer);
+  };
+  run_for(5000, 2'000'000, 1);
+  run_for(5000, 2'000'000, 2);
+  run_for(5000, 4'950'000, 1);  // the clocks were not read at once
+  run();
+  ASSERT_THAT(seen.instances, SizeIs(3));
+  const auto told = [&](std::size_t number) { return seen.instances[number].suspended.value(); };
+  EXPECT_EQ(told(0).ready, std::chrono::milliseconds(3));
+  EXPECT_EQ(told(0).time, Duration(0));
+  EXPECT_EQ(told(1).ready, std::chrono::microseconds(10));
+  EXPECT_EQ(told(1).time, std::chrono::microseconds(2990));
+  EXPECT_EQ(told(2).ready, std::chrono::microseconds(10));
+}
+
 TEST_F(InterpreterTest, WaitingAndIdlePollingAreNoOverhead) {
   Program program = scenario.program(1);
   const auto node = scenario.node(program, "n");
