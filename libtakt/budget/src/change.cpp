@@ -102,12 +102,18 @@ std::optional<Index> find(const List& list, std::string_view id) {
   return std::nullopt;
 }
 
-/// A callback, or those of a node.
+/// A callback, by its id or as goals and tables call it ("node:topic", "node (topic)"), or those of
+/// a node.
 std::vector<CallbackIndex> callbacks_named(std::string_view id, const model::Model& model) {
   if (const auto callback = find<CallbackIndex>(model.callbacks, id)) return {*callback};
   std::vector<CallbackIndex> callbacks;
   for (std::size_t c = 0; c < model.callbacks.size(); ++c) {
-    if (model.callbacks[c].node == id) callbacks.emplace_back(c);
+    const model::Callback& callback = model.callbacks[c];
+    const bool is_named =
+        callback.node == id ||
+        (callback.topic && (id == fmt::format("{}:{}", callback.node, *callback.topic) ||
+                            id == fmt::format("{} ({})", callback.node, *callback.topic)));
+    if (is_named) callbacks.emplace_back(c);
   }
   return callbacks;
 }
@@ -132,8 +138,11 @@ Result<ExecutorIndex> executor_of(const Item& item, const model::Model& model) {
 }
 
 Result<CallbackIndex> callback_of(const Item& item, const model::Model& model) {
-  const auto callback = find<CallbackIndex>(model.callbacks, item.of);
-  if (callback) return *callback;
+  const auto callbacks = callbacks_named(item.of, model);
+  if (callbacks.size() == 1) return callbacks.front();
+  if (callbacks.size() > 1) {
+    return error("\"{}\": \"{}\" has {} callbacks; name one", item.text, item.of, callbacks.size());
+  }
   return error("\"{}\": there is no callback \"{}\", only {}", item.text, item.of,
                ids_of(model.callbacks));
 }
@@ -203,8 +212,8 @@ Result<Change> new_budget(const Item& item, const model::Model& model) {
   }
   const auto budget = yaml::parse_time(item.value);
   if (!budget || *budget > supply->deadline) {
-    return error("\"{}\": a budget is a time with its unit, up to the reservation's {} ns",
-                 item.text, supply->deadline.count());
+    return error("\"{}\": a budget is a time with its unit, up to the reservation's {}", item.text,
+                 in_milliseconds(supply->deadline));
   }
   return NewBudget{.executor = executor, .budget = *budget};
 }

@@ -29,6 +29,7 @@ model::Model two_executors() {
   model::Model model = builder.model();
   model.callbacks[0].node = model.callbacks[1].node = "/node";
   model.callbacks[2].node = "/other";
+  model.callbacks[2].topic = "/topic";
   return model;
 }
 
@@ -39,6 +40,16 @@ model::Model changed(const std::string& text) {
   for (const Change& change : *changes) EXPECT_TRUE(apply(change, model)) << text;
   EXPECT_TRUE(model::validate(model, "test"));
   return model;
+}
+
+/// As analyses print them, as goals name them, and by the node that has no other.
+TEST(Change, NamesCallbacksAsPeopleDo) {
+  for (const std::string name : {"c2", "/other", "/other:/topic", "/other (/topic)"}) {
+    EXPECT_EQ(changed("priority(" + name + ")=9").callbacks[2].priority, 9) << name;
+    EXPECT_EQ(changed("time(" + name + ")=3ms").callbacks[2].execution_time.front(),
+              Duration{3'000'000})
+        << name;
+  }
 }
 
 TEST(Change, IsReadWrittenAndMade) {
@@ -201,8 +212,9 @@ TEST(Change, SaysWhatIsWrong) {
   EXPECT_THAT(fault("order=sorted"), HasSubstr("\"sorted\" is no order; one of unknown, "));
   EXPECT_THAT(fault("order(e7)=unknown"), HasSubstr("there is no executor or node \"e7\""));
   EXPECT_THAT(fault("budget(e1)=1ms"), HasSubstr("has no reservation"));
-  EXPECT_THAT(fault("budget(e0)=6ms"), HasSubstr("up to the reservation's 5000000 ns"));
+  EXPECT_THAT(fault("budget(e0)=6ms"), HasSubstr("up to the reservation's 5ms"));
   EXPECT_THAT(fault("budget(e0)=6"), HasSubstr("a time with its unit"));
+  EXPECT_THAT(fault("priority(/node)=7"), HasSubstr("\"/node\" has 2 callbacks; name one"));
   EXPECT_THAT(fault("priority(c0)=high"), HasSubstr("a priority is a whole number"));
   EXPECT_THAT(fault("split(/nothing)"), HasSubstr("there is no callback or node \"/nothing\""));
   EXPECT_THAT(fault("move(c0)=e9"), HasSubstr("there is no executor or node \"e9\""));
