@@ -62,8 +62,8 @@ export class Latency {
       known.cause ? element('p', { class: 'cause' }, known.cause) : null,
     );
     // A chain that nothing measured shows the terms of its bound instead.
-    this.chart.hidden = known.count === 0 && !hasEvents(this.source.index);
-    this.table.hidden = this.chart.hidden || known.latencies !== undefined;
+    this.chart.hidden = known.count === 0;
+    this.table.hidden = known.latencies !== undefined || (known.count === 0 && !hasEvents(this.source.index));
     const question = ++this.asked.histogram;
     const data = await this.source.histogram(chain, BINS);
     if (this.asked.histogram !== question) return;

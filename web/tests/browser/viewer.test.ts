@@ -54,6 +54,12 @@ describe.skipIf(!BROWSER)('the page', () => {
       rows: [['pilot: 100 ms', 'longest 192 ms, 12 of 126 missed', 'longest 26 ms, none of 97 missed; guaranteed']],
     };
     urls['autoware'] = folder.write('autoware', explained);
+    const asked = autoware();
+    for (const chain of asked.index.chains) chain.asking = 'takt flow TRACE --chain x --why';
+    urls['asked'] = folder.write('asked', asked);
+    const lost = autoware();
+    lost.index.chains[0]!.count = 0;
+    urls['lost'] = folder.write('lost', lost);
     urls['hostile'] = folder.write('hostile', hostile());
     urls['crowd'] = folder.write('crowd', crowd());
     urls['model'] = folder.write('model', modelDocument());
@@ -226,6 +232,44 @@ describe.skipIf(!BROWSER)('the page', () => {
     await expect.poll(() => page.locator('.details tbody tr').count()).toBeGreaterThan(3);
     const shares = await page.locator('.details tbody td:nth-child(3)').allTextContents();
     expect(shares[0]).toMatch(/ms$/);
+    // Beside the rows, all of them are meant.
+    await page.keyboard.press('Escape');
+    await page.mouse.move(box.x + 100, box.y + box.height - 8);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 400, box.y + box.height - 4, { steps: 5 });
+    await page.mouse.up();
+    await expect.poll(() => page.locator('.details h3').textContent()).toMatch(/ on [1-9]\d* rows?$/);
+    await expect.poll(() => page.locator('.details tbody tr').count()).toBeGreaterThan(3);
+  });
+
+  test('a tooltip goes when what is below the mouse moves', async () => {
+    await open(page, `${urls['autoware']!}#t=3000000000-3240000000`);
+    const span = await page.evaluate(() => {
+      const canvas = document.querySelector('canvas.spans')!;
+      return window.takt!.timeline.hit(canvas.clientWidth * 0.27, 70)?.id ?? -1;
+    });
+    const at = await pointOf(span);
+    await page.mouse.move(at.x, at.y);
+    await expect.poll(() => page.locator('.tooltip.shown').count()).toBe(1);
+    await page.keyboard.press('d');
+    await expect.poll(() => page.locator('.tooltip.shown').count()).toBe(0);
+  });
+
+  test('says by which command a terminal tells the same, where there is one', async () => {
+    const told = page.locator('.story').getByText('tells the same in a terminal');
+    await open(page, `${urls['autoware']!}#chain=0`);
+    await page.locator('.instance').first().click();
+    await expect.poll(() => page.locator('.story').count()).toBe(1);
+    expect(await told.count()).toBe(0);
+    await open(page, `${urls['asked']!}#chain=0`);
+    await page.locator('.instance').first().click();
+    await expect.poll(() => told.textContent()).toMatch(/^takt flow TRACE --chain x --why \d+ tells the same/);
+  });
+
+  test('a chain without complete instances has no histogram', async () => {
+    await open(page, `${urls['lost']!}#chain=0`);
+    await expect.poll(() => page.locator('.histogram').isHidden()).toBe(true);
+    expect(await page.getByText('incomplete').first().isVisible()).toBe(true);
   });
 
   test('searches by keyboard', async () => {

@@ -32,6 +32,8 @@ export class Controls {
     canvas.addEventListener('pointerup', (event) => this.up(event));
     canvas.addEventListener('pointerleave', () => tooltip.hide());
     canvas.addEventListener('dblclick', (event) => this.zoomTo(event));
+    // What is below the mouse moves without it.
+    store.listen(() => tooltip.hide());
   }
 
   private wheel(event: WheelEvent): void {

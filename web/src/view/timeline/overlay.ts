@@ -151,7 +151,8 @@ export class Overlay {
     }
   }
 
-  area(window: Window, top: number, bottom: number): void {
+  /** A marked area's part of a row. */
+  area(window: Window, top: number, bottom: number, isFirst: boolean): void {
     const left = this.scale.x(window.from);
     const right = this.scale.x(window.to);
     this.context.fillStyle = this.colors.accent;
@@ -160,7 +161,7 @@ export class Overlay {
     this.context.globalAlpha = 1;
     this.context.fillRect(left, top, 1, bottom - top);
     this.context.fillRect(right, top, 1, bottom - top);
-    this.context.fillText(duration(window.to - window.from), Math.max(left, 0) + 4, top + 8);
+    if (isFirst) this.context.fillText(duration(window.to - window.from), Math.max(left, 0) + 4, top + 8);
   }
 
   private arrow(

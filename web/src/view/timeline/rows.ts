@@ -27,6 +27,11 @@ export interface Row {
   y: number;
 }
 
+/** The tracks that a row shows. */
+export function tracksOf(row: Row): number[] {
+  return row.track >= 0 ? [row.track] : row.tracks;
+}
+
 export interface Rows {
   pinned: Row[];
   scrolled: Row[];

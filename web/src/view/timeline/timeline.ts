@@ -15,7 +15,7 @@ import { Controls } from './controls';
 import { Overlay, subjectName } from './overlay';
 import { Overview } from './overview';
 import { makePalette, Raster } from './raster';
-import { layOutRows, type Row, type Rows } from './rows';
+import { layOutRows, tracksOf, type Row, type Rows } from './rows';
 import { around, kept, Scale } from './scale';
 import { TileCache } from './tiles';
 import { Tooltip } from '../tooltip';
@@ -155,14 +155,13 @@ export class Timeline {
   }
 
   /** Tracks of the rows between two heights. */
+  /** Those of the rows between two heights; of all rows if none is there. */
   tracksBetween(y1: number, y2: number): number[] {
     const [low, high] = [Math.min(y1, y2), Math.max(y1, y2)];
-    const tracks = new Set<number>();
-    for (const [row, top] of this.placed()) {
-      if (top + row.height <= low || top > high) continue;
-      for (const track of row.track >= 0 ? [row.track] : row.tracks) tracks.add(track);
-    }
-    return [...tracks].sort((a, b) => a - b);
+    const all = [...this.placed()];
+    const between = all.filter(([row, top]) => top + row.height > low && top <= high);
+    const tracks = (between.length ? between : all).flatMap(([row]) => tracksOf(row));
+    return [...new Set(tracks)].sort((a, b) => a - b);
   }
 
   time(x: number): number {
@@ -325,7 +324,7 @@ export class Timeline {
         if (isPinned !== pinned || row.kind === 'header') continue;
         const limit = pinned ? 0 : this.scrolledTop;
         const band = {
-          tracks: row.track >= 0 ? [row.track] : row.tracks,
+          tracks: tracksOf(row),
           top: Math.round(Math.max(limit, top + GAP) * ratio),
           bottom: Math.round((top + row.height - GAP) * ratio),
         };
@@ -360,7 +359,10 @@ export class Timeline {
     for (const [row, top] of this.placed()) if (this.rows.pinned.includes(row)) this.drawNames(row, top);
     this.drawFlow();
     const { area } = this.store.state;
-    if (area) overlay.area(area, AXIS_HEIGHT, height);
+    if (area) {
+      const marked = [...this.placed()].filter(([row]) => tracksOf(row).some((track) => area.tracks.includes(track)));
+      marked.forEach(([row, top], i) => overlay.area(area, top, top + row.height, i === 0));
+    }
     if (this.picked.instance) {
       const top = AXIS_HEIGHT + 3;
       context.fillStyle = this.colors.background;
@@ -408,7 +410,7 @@ export class Timeline {
     const found = new Map<number, { top: number; bottom: number }>();
     for (const [row, top] of this.placed()) {
       const at = { top: top + GAP, bottom: top + row.height - GAP };
-      for (const track of row.track >= 0 ? [row.track] : row.tracks) {
+      for (const track of tracksOf(row)) {
         // A pinned row comes first and stands for its track.
         if (!found.has(track)) found.set(track, at);
       }
