@@ -14,6 +14,7 @@ from typing import Any
 import takt_native
 from takt import pipeline, tables
 from takt.documents import Model
+from takt.graph import named
 from takt.inputs import ModelText
 from takt.parts import STAGE_OF, STAGES
 
@@ -26,21 +27,25 @@ KINDS = list(STAGE_OF)
 LONGEST = 2**63 - 1
 
 
-def document(traces: list[str], model: ModelText, asked: int | None = None) -> Json:
+def document(
+    traces: list[str], model: ModelText, asked: int | None = None, only: str | None = None
+) -> Json:
     """A `takt/flow` document of the model's chains of which an instance was measured, the one with
-    the longest latency first. Instances have the numbers of the runs with which they end, as in
-    `takt latency`; the one that is `asked` for is there with its parts. Raises
-    takt_native.InputError.
+    the longest latency first, or of the chain `only`. Instances have the numbers of the runs with
+    which they end, as in `takt latency`; the one that is `asked` for is there with its parts.
+    Raises takt_native.InputError; UserError if the model has no such chain.
     """
+    parsed = pipeline.read_model(model.text, model.source)
+    wanted = {chain.id for chain in (parsed.chains if only is None else named(parsed, [only]))}
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         index, measurement = pipeline.store_view(
             traces, model.text, model.source, folder, all_chains=True
         )
-        reader = _Reader(folder, index, pipeline.read_model(model.text, model.source))
+        reader = _Reader(folder, index, parsed)
         flows = [
             reader.flow(number, asked)
             for number, chain in enumerate(index["chains"])
-            if chain["worst"] >= 0
+            if chain["worst"] >= 0 and parsed.chains[number].id in wanted
         ]
     return {
         "format": "takt/flow",

@@ -308,7 +308,8 @@ def measures(flows: list[Json]) -> str:
     """A line for people: from when until when latencies are."""
     if all("chain" in flow for flow in flows):
         return "as takt latency: from the activation of the first callback to the end of the chain"
-    return "from the call of publish to the start of the last callback; --goals: as takt latency"
+    whole = "--goals or --chain: as takt latency"
+    return f"from the call of publish to the start of the last callback; {whole}"
 
 
 BEGINS = {

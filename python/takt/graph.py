@@ -145,17 +145,22 @@ class Drawing:
         return nodes | readers, arrows
 
 
-def highlighted(model: Model, chains: Sequence[str]) -> list[Chain]:
-    """The chains of these ids; if none are named, those with a goal. UserError if one is
-    unknown.
-    """
+def named(model: Model, chains: Sequence[str]) -> list[Chain]:
+    """The chains of these ids. UserError if one is unknown."""
     known = {chain.id: chain for chain in model.chains}
     for chain in chains:
         if chain not in known:
             some = ", ".join(f'"{printable(name)}"' for name in list(known)[:5])
             more = ", …" if len(known) > 5 else ""
             raise UserError(f'there is no chain "{chain}"; the model has {some or "none"}{more}')
-    return [known[chain] for chain in chains] or [c for c in model.chains if c.goal is not None]
+    return [known[chain] for chain in chains]
+
+
+def highlighted(model: Model, chains: Sequence[str]) -> list[Chain]:
+    """The chains of these ids; if none are named, those with a goal. UserError if one is
+    unknown.
+    """
+    return named(model, chains) or [chain for chain in model.chains if chain.goal is not None]
 
 
 def dot(model: Model, chains: Sequence[Chain] = ()) -> str:

@@ -62,7 +62,8 @@ def make(folder: Path, given: inputs.Given, analysis: str, goals: str | None) ->
         judged = verdict.judge(model, bounds, measurement)
         verdicts = remedies.with_remedies(evaluation, judged, analysis)
         explained = view.explanations(evaluation)
-        view.complete(index, model, bounds, measurement, verdicts, evaluation.title, explained)
+        asking, title = view.asking(given, goals), evaluation.title
+        view.complete(index, model, bounds, measurement, verdicts, title, explained, asking)
         (written / INDEX).write_text(json.dumps(index), encoding="utf-8")
     _forget_unused(folder.parent)
     size = sum(file.stat().st_size for file in folder.iterdir())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from takt.documents import Bounds, Chain, Explanation, Measurement, Model, Term
 from takt.formatting import NONE, count, duration, goal_of, grouped, printable, since_start
@@ -127,7 +128,23 @@ def guesses(found: Iterable[Guess]) -> Iterator[str]:
         )
 
 
-def why(verdicts: Iterable[Verdict], traces: list[str], goals: str | None) -> list[str]:
+class Asking(NamedTuple):
+    """How takt flow is asked about an instance of a chain, as takt latency measures it."""
+
+    inputs: str
+    """The traces, and the model if one is given, as in a shell."""
+    goals: str | None
+    """The goals file, if there is one."""
+
+    def command(self, chain: str, chains: int) -> str:
+        """What the instance's number is added to; `chains`: how many there are."""
+        by_goals = f" --goals {shlex.quote(self.goals)}" if self.goals else ""
+        # A run may end instances of several chains. Without goals the chain says what is measured.
+        by_chain = f" --chain {shlex.quote(chain)}" if chains > 1 or not self.goals else ""
+        return f"takt flow {self.inputs}{by_goals}{by_chain} --why"
+
+
+def why(verdicts: Sequence[Verdict], asking: Asking) -> list[str]:
     """A line for people on how to ask about the longest instance of a chain: of one that
     missed its goal, if there is one.
     """
@@ -139,8 +156,7 @@ def why(verdicts: Iterable[Verdict], traces: list[str], goals: str | None) -> li
     if not told:
         return []
     _, latency, number, begin, chain = min(told)
-    by_goals = f" --goals {shlex.quote(goals)}" if goals else ""
-    command = f"takt flow {shlex.join(traces)}{by_goals} --why {number}"
+    command = f"{asking.command(chain, len(verdicts))} {number}"
     return [f"takt: why {chain} took {duration(-latency)}, {since_start(begin)}: {command}"]
 
 

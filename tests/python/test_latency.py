@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from takt.formatting import NONE, duration
 
 DOCUMENTS = [FIXTURES / f"{name}.json" for name in ("model", "bounds", "measurement")]
 PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"
-RECORDING = Path(__file__).parents[1] / "recordings" / "pipeline-ring.tar.xz"
+RECORDINGS = Path(__file__).parents[1] / "recordings"
+RECORDING = RECORDINGS / "pipeline-ring.tar.xz"
+AUTOWARE = str(RECORDINGS / "autoware.tar.xz")
 PERIOD = 50_000_000
 """Of its timer, in nanoseconds."""
 
@@ -75,6 +78,26 @@ def test_the_longest_instance_is_named_as_flow_takes_it(tmp_path: Path) -> None:
     alone = run_takt("flow", RECORDING, "--why", number)
     assert alone.returncode == 0, alone.stderr
     assert f"sink instance {number}" in alone.stdout
+
+
+def test_the_proposed_command_tells_of_the_chain_that_is_named(tmp_path: Path) -> None:
+    """Also without goals, by a model, and where a run ends instances of several chains."""
+    whole = "name: whole, from: /EuclideanClusterSettings, to: /IntersectionOutput, latency: 1s"
+    end = "name: end, from: /EuclideanClusterDetector, to: /IntersectionOutput, latency: 1us"
+    two = str(written(tmp_path, "two.yaml", f"chains: [{{{whole}}}, {{{end}}}]"))
+    model = str(tmp_path / "model.json")
+    assert run_takt("model", AUTOWARE, "--goals", two, "-o", model).returncode == 0
+    for given in ([AUTOWARE], [AUTOWARE, model], [AUTOWARE, "--goals", two]):
+        line = run_takt("latency", *given).stderr.partition("takt: why ")[2].splitlines()[0]
+        chain, _, rest = line.partition(" took ")
+        took, _, command = rest.partition(", ")
+        told = run_takt(*shlex.split(command.partition(": takt ")[2]))
+        assert told.returncode == 0, told.stderr
+        assert f" of the {took} from the activation of " in told.stdout, (chain, told.stdout)
+        assert (chain == "end") == (len(given) > 1)
+    unknown = run_takt("flow", AUTOWARE, "--chain", "/nowhere")
+    assert unknown.returncode == 2
+    assert unknown.stderr.startswith('takt: there is no chain "/nowhere"; the model has "')
 
 
 def test_messages_above_the_goal_are_counted(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ takt flow trace/                                 every path from a source to a s
 takt flow trace/ --from /scan --to /cmd_vel      between two topics, nodes or callbacks
 takt flow trace/ --to /cmd_vel --why worst       why the latest message was late, in words
 takt flow trace/ --goals goals.yaml --why worst  the same of the message that takt latency has
+takt flow trace/ --chain '/scan->/motor' --why 9 of a chain that takt latency names, by its number
 takt flow trace/ --from /scan --max 100ms        exit status 1 if a message took longer
 takt flow trace/ --from /scan --bound model.json what was seen of each term of the bound
 takt flow trace/ --from /scan -o flow.html       the viewer, with these flows as its chains
@@ -39,10 +40,12 @@ takt flow host1/ host2/                          traces of several hosts, their 
 
 
 def flow(
-    traces: Annotated[
+    traces_and_model: Annotated[
         list[str],
         Argument(
-            metavar="TRACE...", help="CTF directories or archives of them, also of several hosts."
+            metavar="TRACE... [MODEL]",
+            help="CTF directories or archives of them, also of several hosts; with a takt/model "
+            "document the flows are its chains, as with --goals.",
         ),
     ],
     source: Annotated[
@@ -99,6 +102,15 @@ def flow(
             "measures.",
         ),
     ] = None,
+    chain: Annotated[
+        str | None,
+        Option(
+            "--chain",
+            metavar="ID",
+            help="This chain alone, as takt latency measures it: of --goals, of MODEL, or else of "
+            "the model that the traces make.",
+        ),
+    ] = None,
     links: Annotated[
         str | None,
         Option(
@@ -113,9 +125,16 @@ def flow(
     """Follow messages and say what their time went into.
 
     A latency is from the moment at which the source calls publish to the start of the sink's
-    callback, once for each message that the sink handles; with --goals, from the activation of the
-    chain's first callback to its end, as takt latency measures it. Its parts add up to it exactly.
+    callback, once for each message that the sink handles; with --goals, --chain or MODEL, from the
+    activation of the chain's first callback to its end, as takt latency measures it. Its parts add
+    up to it exactly.
     """
+    given = inputs.sort(traces_and_model)
+    if given.bounds or given.measurement:
+        raise UserError("bounds and measurements tell of no message; leave them out")
+    if not given.traces:
+        raise UserError("no trace: name a recording")
+    traces = given.traces
     others = {
         "--from": source,
         "--to": sink,
@@ -124,8 +143,13 @@ def flow(
         "--output": output,
         "--instances": instances or None,
     }
-    if goals is not None and (given := next((n for n, v in others.items() if v is not None), None)):
-        raise UserError(f"{given}: not with --goals, which names chains and links; leave it out")
+    ways = {"--goals": goals, "--chain": chain, "a model": given.model}
+    named, option = (
+        next((name for name, value in values.items() if value is not None), None)
+        for values in (ways, others)
+    )
+    if named and option:
+        raise UserError(f"{option}: not with {named}, which names chains and links; leave it out")
     most = None if limit is None else _time(limit)
     if output == files.STANDARD_STREAM:
         raise UserError("-o -: name a file for the page")
@@ -142,10 +166,11 @@ def flow(
     if bound is not None or output is not None:
         model = inputs.model(traces if bound is None else [bound])
         options |= {"model": model.text, "joins": bound is not None}
-    if goals is None:
+    if named is None:
         document = pipeline.flow(traces, options)
     else:
-        document = chain_flows.document(traces, inputs.model(traces, goals), options.get("asked"))
+        measured = inputs.model_of(given, goals)
+        document = chain_flows.document(traces, measured, options.get("asked"), chain)
     if model is not None and bound is not None:
         document["bound"] = flow_bounds.compare(document, model, pipeline.DEFAULT_ANALYSIS)
     for warning in document["provenance"]["warnings"]:
@@ -156,7 +181,7 @@ def flow(
     elif why is not None:
         pair = flows.find_instance(document, why)
         if pair is None:
-            nothing = flows.nothing(document) if goals is None else flows.NO_CHAIN
+            nothing = flows.nothing(document) if named is None else flows.NO_CHAIN
             lost = "no flow has this instance" if found else nothing
             raise UserError(f"--why {why}: {lost}")
         show(*map(printable, flows.story(*pair)))
@@ -165,14 +190,14 @@ def flow(
     elif found:
         show(flows.table(found))
         pairs = len({(path["from"], path["to"]) for path in found})
-        rows = len(found) if pairs == 1 or goals is not None else pairs
+        rows = len(found) if pairs == 1 or named is not None else pairs
         console.say(f"takt: {flows.measures(found)}")
         for line in flows.guessed(found):
             console.say(line)
         if rows > flows.MOST_SHOWN:
             console.say(f"takt: {rows - flows.MOST_SHOWN} more; --json has all")
     else:
-        console.say(f"takt: {flows.nothing(document) if goals is None else flows.NO_CHAIN}")
+        console.say(f"takt: {flows.nothing(document) if named is None else flows.NO_CHAIN}")
     if model is not None and output is not None:
         page, missing = _page(traces, document, *model)
         files.write_text(output, page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import shlex
 from typing import Annotated
 
 from takt import bags, console, inputs, pipeline, processors, remedies, tables, verdict
@@ -80,6 +81,7 @@ def latency(
     elif verdicts:
         told = [verdict.chain for verdict in verdicts if not verdict.idle]
         guessed = {chain.id: found for chain in told if (found := tables.guesses_of(model, chain))}
+        measured = given.traces if given.model_path is None else [*given.traces, given.model_path]
         table = tables.chains(verdicts, dict.fromkeys(guessed, tables.GUESSED))
         show(table, *tables.reasons(verdicts))
         for line in (
@@ -90,7 +92,7 @@ def latency(
             *tables.start_up(evaluation.measurement, verdicts),
             *tables.conditions(verdicts),
             *tables.shared_memory(model, evaluation.measurement),
-            *tables.why(verdicts, given.traces, goals),
+            *tables.why(verdicts, tables.Asking(shlex.join(measured), goals)),
         ):
             console.say(line)
         for line in advice.lines(inputs.paths_of_model(given), goals, evaluation.analysis):

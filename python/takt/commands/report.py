@@ -50,7 +50,8 @@ def report(
     text, model = evaluation.text, evaluation.model
     advice = remedies.find(text, model, judged, evaluation.analysis, cores)
     verdicts = advice.verdicts
-    page = view.page_of(given.traces, evaluation, verdicts, evaluation.title)
+    asking = view.asking(given, goals)
+    page = view.page_of(given.traces, evaluation, verdicts, evaluation.title, asking=asking)
     if json and output == files.STANDARD_STREAM:
         raise UserError("--json and -o - both want standard output; name a file for the page")
     files.write_text(output, page)

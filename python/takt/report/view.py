@@ -10,7 +10,7 @@ import takt_native
 from takt import assumptions, glossary, pipeline, tables, viewer
 from takt.documents import Bounds, Explanation, Measurement, Model, Term
 from takt.formatting import count, duration
-from takt.inputs import Evaluation
+from takt.inputs import Evaluation, Given
 from takt.names import labels
 from takt.report import modelled, page
 from takt.verdict import Guaranteed, Status, Verdict
@@ -43,9 +43,11 @@ def page_of(
     verdicts: list[Verdict],
     title: str,
     comparison: Json | None = None,
+    asking: tables.Asking | None = None,
 ) -> str:
     """One HTML page that loads nothing: of the recording, or of the documents where there is none.
-    `comparison` is a table of takt/viewer documents. Raises takt_native.InputError.
+    `comparison` is a table of takt/viewer documents; `asking` says how takt flow tells of the
+    page's instances, if it can. Raises takt_native.InputError.
     """
     model, bounds, measurement = evaluation.model, evaluation.bounds, evaluation.measurement
     if traces:
@@ -55,8 +57,13 @@ def page_of(
     if comparison is not None:
         index["comparison"] = comparison
     explained = explanations(evaluation)
-    complete(index, model, bounds, measurement, verdicts, title, explained)
+    complete(index, model, bounds, measurement, verdicts, title, explained, asking)
     return viewer.page(index, columns)
+
+
+def asking(given: Given, goals: str | None) -> tables.Asking:
+    """For a page, which does not know what its inputs are called where it is read."""
+    return tables.Asking("TRACE" if given.model is None else "TRACE MODEL", goals and "FILE")
 
 
 def explanations(evaluation: Evaluation) -> dict[str, Explanation]:
@@ -90,6 +97,7 @@ def complete(
     verdicts: list[Verdict],
     title: str,
     explained: Mapping[str, Explanation] | None = None,
+    asking: tables.Asking | None = None,
 ) -> None:
     """Adds to the index of a recording or a model what bounds, goals and verdicts say of it."""
     findings = assumptions.examine(model, bounds, measurement)
@@ -97,6 +105,9 @@ def complete(
     index["facts"] = page.facts(model, bounds, measurement)
     _add_bounds(index, bounds)
     _add_verdicts(index, verdicts)
+    if asking is not None:
+        for chain in index["chains"]:
+            chain["asking"] = asking.command(chain["name"], len(verdicts))
     _add_terms(index, model, verdicts, explained or {})
     index["answer"] = list(_answer(index, verdicts, measurement is not None))
     notices = page.notices(verdicts, findings, bounds, model, measurement)
@@ -205,7 +216,7 @@ def _answer(index: Json, verdicts: list[Verdict], measured: bool) -> Iterator[Js
         limit = f" of {duration(chain['goal'])}" if chain["goal"] is not None else ""
         late = f", {judged.late} of {chain['count']} late" if judged.late else ""
         text = f"{chain['name']}: {longest_seen}{limit}{late}: {chain['verdict']}. {chain['cause']}"
-        remedy = "".join(f" {advice}" for advice in judged.advice)
+        remedy = "".join(f" {advice[:1].upper()}{advice[1:]}." for advice in judged.advice)
         if judged.guaranteed is Guaranteed.REFUTED:
             # The others are among the warnings.
             first, *more = judged.reasons

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from takt import console, files, inputs, verdict
+from takt import console, files, inputs, tables, verdict
 from takt.doctor import scheduling
 from takt.doctor.check import State
 from takt.documents import Chain, Model
@@ -178,7 +178,10 @@ class Story:
             from takt.report import view
 
             traces, name = [str(before.trace)], before.evaluation.model.name
-            return view.page_of(traces, before.evaluation, before.verdicts, name, comparison)
+            asking = tables.Asking("TRACE", "FILE")
+            return view.page_of(
+                traces, before.evaluation, before.verdicts, name, comparison, asking
+            )
         except UserError as reason:
             console.say(f"No report.html is written: {reason}")
             return None

@@ -161,6 +161,8 @@ export interface Chain {
   cause: string;
   /** The worst complete instance, -1 if there is none. */
   worst: number;
+  /** The command that tells of an instance whose `run` follows; absent: none does. */
+  asking?: string;
   /** Where incomplete instances ended. */
   endings: Ending[];
   /** What the bound is made of, in the order of the chain; they add up to it. */

@@ -31,6 +31,7 @@ export function storyBody(index: Index, labels: Labels, instance: Instance): HTM
   const found = causes(index, labels, instance);
   const list = element('ol', { class: 'causes' });
   for (const cause of found.slice(0, SHOWN_CAUSES)) list.append(causeRow(cause, instance));
+  const { asking } = index.chains[instance.chain]!;
   const rest = found.slice(SHOWN_CAUSES).reduce((sum, cause) => sum + cause.total, 0);
   if (rest > 0) {
     const text = `${found.length - SHOWN_CAUSES} smaller ones`;
@@ -51,9 +52,9 @@ export function storyBody(index: Index, labels: Labels, instance: Instance): HTM
     element('p', { class: 'words' }, story(index, labels, instance)),
     stackedBar(index, instance, true),
     list,
-    instance.run < 0
+    asking === undefined || instance.run < 0
       ? null
-      : element('p', { class: 'faint' }, `takt flow TRACE --goals FILE --why ${instance.run} tells the same in a terminal`),
+      : element('p', { class: 'faint' }, `${asking} ${instance.run} tells the same in a terminal`),
   );
 }
 
