@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -339,3 +340,24 @@ def test_the_terms_of_a_bound_stand_beside_the_measured_instances(tmp_path: Path
     for chain in chains:
         assert sum(term["time"] for term in chain["terms"]) == chain["bound"]
         assert any(term["part"] == "running" for term in chain["terms"])
+
+
+def test_the_page_of_a_recording_speaks_in_sentences_and_names_commands(tmp_path: Path) -> None:
+    recordings = ROOT / "tests" / "recordings"
+    goals, page_file = tmp_path / "goals.yaml", tmp_path / "page.html"
+    goals.write_text(
+        "chains: [{name: pilot, from: /EuclideanClusterSettings, to: /IntersectionOutput, "
+        "latency: 4ms}]"
+    )
+    given = (recordings / "autoware.tar.xz", "-o", page_file)
+    assert run_takt("report", *given, "--goals", goals).returncode == 1
+    index = index_of(page_file)
+    assert index["chains"][0]["asking"] == "takt flow TRACE --goals FILE --why"
+    (told,) = (line["text"] for line in index["answer"] if line["chain"] == 0)
+    assert told.endswith(".")
+    assert not re.search(r"\. [a-z]", told)
+    assert run_takt("report", *given).returncode == 0
+    for chain in index_of(page_file)["chains"]:
+        assert shlex.split(chain["asking"]) == [
+            *("takt", "flow", "TRACE", "--chain", chain["name"], "--why")
+        ]
