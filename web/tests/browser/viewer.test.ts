@@ -59,6 +59,7 @@ describe.skipIf(!BROWSER)('the page', () => {
     urls['asked'] = folder.write('asked', asked);
     const lost = autoware();
     lost.index.chains[0]!.count = 0;
+    for (const chain of lost.index.chains) chain.verdict = 'never completed, bounded (conditional)';
     urls['lost'] = folder.write('lost', lost);
     urls['hostile'] = folder.write('hostile', hostile());
     urls['crowd'] = folder.write('crowd', crowd());
@@ -264,6 +265,12 @@ describe.skipIf(!BROWSER)('the page', () => {
     await open(page, `${urls['asked']!}#chain=0`);
     await page.locator('.instance').first().click();
     await expect.poll(() => told.textContent()).toMatch(/^takt flow TRACE --chain x --why \d+ tells the same/);
+  });
+
+  test('a long verdict leaves room for the name of its chain', async () => {
+    await open(page, `${urls['lost']!}#chain=0`);
+    const width = async (part: string): Promise<number> => (await page.locator(part).first().boundingBox())!.width;
+    expect(await width('.chain-name')).toBeGreaterThan((await width('.chain-head')) / 2);
   });
 
   test('a chain without complete instances has no histogram', async () => {
