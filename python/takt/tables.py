@@ -323,13 +323,14 @@ def term_in_words(kind: str, callback: str) -> str:
 
 
 def callbacks(model: Model, bounds: Bounds) -> Iterator[Table]:
-    """For each executor its callbacks with ET(1), bound, and which analysis gave it or why none
-    did. In the time of the model's size.
+    """For each executor that has callbacks these with ET(1), bound, and which analysis gave it or
+    why none did. In the time of the model's size.
     """
     bound_of = {bound.id: bound for bound in bounds.callbacks}
     names, executor_names = labels(model.callbacks), executor_labels(model)
     tables = {}
-    for executor in model.executors:
+    used = {callback.executor for callback in model.callbacks}
+    for executor in (executor for executor in model.executors if executor.id in used):
         table = Table(title=f"Executor {cell(executor_names[executor.id])}")
         table.add_column("Callback")
         table.add_column("ET(1)", right=True)

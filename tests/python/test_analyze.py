@@ -244,6 +244,8 @@ def test_what_if_changes_the_model_and_compares() -> None:
     wrong = run_takt("analyze", MODELS / "pipeline.json", "--what-if", "budget(nobody)=3ms")
     assert wrong.returncode == 2
     assert wrong.stderr.startswith('takt: --what-if: "budget(nobody)=3ms": there is no executor')
+    moved = run_takt("analyze", MODELS / "pipeline.json", "--what-if", "move(/camera)=/motor")
+    assert moved.stdout.count("Executor ") == 1  # the other one has no callback
     assert wrong.stderr.count("\n") == 1
 
 

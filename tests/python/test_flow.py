@@ -66,7 +66,7 @@ def test_an_unknown_name_is_a_mistake_in_one_line() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     (line,) = done.stderr.splitlines()
-    assert line.startswith("takt: --to: no topic, node or callback is called ")
+    assert line.startswith('takt: --to: no topic, node or callback is called "/moto"; ')
     assert 'did you mean "/motor"' in line
 
 

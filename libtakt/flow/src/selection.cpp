@@ -21,7 +21,7 @@ using execution::PublisherIndex;
 class Finder {
  public:
   Finder(const Objects& objects, std::string_view name)
-      : objects_(objects), name_(bare(name)), ids_(execution::callback_ids(objects)) {
+      : objects_(objects), given_(name), name_(bare(name)), ids_(execution::callback_ids(objects)) {
     for (const execution::Node& node : objects.nodes) {
       nodes_.push_back(node.full_name());
     }
@@ -84,13 +84,13 @@ class Finder {
     std::vector<std::string> proposed = near_names(known(), name_);
     if (proposed.empty()) {
       return error("{}: no topic, node or callback is called \"{}\"; takt info TRACE lists them",
-                   option, name_);
+                   option, given_);
     }
     for (std::string& other : proposed) {
       other = fmt::format("\"{}\"", other);
     }
-    return error("{}: no topic, node or callback is called \"{}\"; did you mean {}?", option, name_,
-                 fmt::join(proposed, " or "));
+    return error("{}: no topic, node or callback is called \"{}\"; did you mean {}?", option,
+                 given_, fmt::join(proposed, " or "));
   }
 
  private:
@@ -107,6 +107,8 @@ class Finder {
   }
 
   const Objects& objects_;
+  /// As somebody wrote it, for messages.
+  std::string_view given_;
   std::string_view name_;
   std::vector<std::string> ids_;
   std::vector<std::string> nodes_;
