@@ -439,6 +439,73 @@ def test_a_damaged_file_is_read_as_far_as_it_can_be(writer: str, tmp_path: Path)
     assert some > 0
 
 
+def pages_of_messages(whole: bytes, root: int) -> list[tuple[int, int, int]]:
+    """Each page with messages, and the first and last number of those on it: as the inner page at
+    the root of their table says (SQLite's file format, 1.6).
+    """
+    inner = whole[(root - 1) * 4096 : root * 4096]
+    assert inner[0] == 5
+    found, before = [], 0
+    for cell in struct.unpack_from(f">{struct.unpack_from('>H', inner, 3)[0]}H", inner, 12):
+        (page,) = struct.unpack_from(">I", inner, cell)
+        last, at = 0, cell + 4
+        while inner[at] & 0x80:
+            last, at = last << 7 | inner[at] & 0x7F, at + 1
+        last = last << 7 | inner[at]
+        found.append((page, before + 1, last))
+        before = last
+    return [*found, (struct.unpack_from(">I", inner, 8)[0], before + 1, 1 << 40)]
+
+
+@pytest.mark.parametrize("how", ["noise", "cut"])
+def test_a_damaged_page_of_a_database_costs_the_messages_on_it(how: str, tmp_path: Path) -> None:
+    messages = sorted(drive(), key=lambda sent: sent.logged)
+    (file,) = write_rosbag2(tmp_path / "bag", messages, SQLITE).glob("*.db3")
+    with sqlite3.connect(file) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'messages'"
+        (root,) = connection.execute(query).fetchone()
+        logged = [time for (time,) in connection.execute("SELECT timestamp FROM messages")]
+    whole = file.read_bytes()
+    pages = pages_of_messages(whole, root)
+    assert len(pages) > 5
+    damaged = tmp_path / "damaged.db3"
+    for page, first, last in pages:
+        begin = (page - 1) * 4096
+        if how == "noise":
+            noise = random.Random(page).randbytes(4096)
+            damaged.write_bytes(whole[:begin] + noise + whole[begin + 4096 :])
+            lost = {*range(first, min(last, len(logged)) + 1)}
+        else:
+            damaged.write_bytes(whole[:begin])
+            gone = [range(a, min(b, len(logged)) + 1) for other, a, b in pages if other >= page]
+            lost = {number for numbers in gone for number in numbers}
+        bag = files.open_bag(str(damaged))
+        kept = [time for number, time in enumerate(logged, 1) if number not in lost]
+        assert [message.logged for message in bag.messages(None)] == kept
+        numbers = f"{first} to {last}" if len(logged) not in lost else f"from {first} on"
+        (fault,) = bag.losses.faults
+        assert f"the messages {numbers} cannot be read: " in fault
+
+
+def test_messages_of_topics_whose_names_are_lost_are_called_by_number(tmp_path: Path) -> None:
+    (file,) = write_rosbag2(tmp_path / "bag", drive(), SQLITE).glob("*.db3")
+    with sqlite3.connect(file) as connection:
+        query = "SELECT rootpage FROM sqlite_master WHERE name = 'topics'"
+        (root,) = connection.execute(query).fetchone()
+        counts = dict(
+            connection.execute("SELECT topic_id, count(*) FROM messages GROUP BY topic_id")
+        )
+    whole = file.read_bytes()
+    begin = (root - 1) * 4096
+    damaged = tmp_path / "damaged.db3"
+    damaged.write_bytes(whole[:begin] + bytes([255] * 400) + whole[begin + 400 :])
+    found = document_of(damaged)
+    assert {topic["topic"]: topic["messages"] for topic in found["topics"]} == {
+        f"?{number}": count for number, count in counts.items()
+    }
+    assert any("the list of its topics cannot be read" in line for line in found["warnings"])
+
+
 def test_a_damaged_chunk_costs_its_messages_alone(tmp_path: Path) -> None:
     messages = drive()
     file = write_mcap(tmp_path / "robot.mcap", messages)
