@@ -44,6 +44,7 @@ class Recorded:
 
     trace: Path
     seconds: float
+    """From its beginning to its end."""
     bytes: int
     """0: there is no trace, as no process ran that could be recorded."""
     losses: dict[str, int]
@@ -51,6 +52,8 @@ class Recorded:
     """The processes with ROS 2 that it lacks: pid, process (its name) and why."""
     command_status: int | None = None
     """The status as a shell reports it; 0 if the command was told to end; None: no command."""
+    searched: float = 0.0
+    """How many of the seconds went by until all that ran already was known."""
     snapshots: list[Path] = field(default_factory=list)
     """The traces that a snapshot recording wrote, in order."""
 
@@ -182,6 +185,7 @@ def record(request: Request, watch: Watch) -> Recorded:
     libraries = preloaded(request.tracer, request.events) if request.command else []
     with supervision.signals_kept() as former_mask:
         with closing(Snapshots(request)) as snapshots:
+            began = time.monotonic()
             recording = takt_native.Recording(
                 request.tracer,
                 str(request.output),
@@ -194,6 +198,9 @@ def record(request: Request, watch: Watch) -> Recorded:
                 buffer_size=request.buffer_size,
             )
             running = Running(recording, request.output)
+            # Probes record while they are told what runs.
+            is_late = request.tracer == "ebpf" and not request.command
+            searched = time.monotonic() - began if is_late else 0.0
             try:
                 if request.labels and not request.snapshot_size:
                     # Now, as a recorder may be killed.
@@ -217,11 +224,12 @@ def record(request: Request, watch: Watch) -> Recorded:
         status = running.stop()
     return Recorded(
         request.output,
-        seconds,
+        searched + seconds,
         status.bytes,
         status.losses,
         status.unrecorded,
         command.status if command else None,
+        searched,
         snapshots.taken,
     )
 

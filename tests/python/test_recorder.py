@@ -16,6 +16,7 @@ import pytest
 import takt_native
 from robot import run_takt
 from takt import recorder, supervision
+from takt.commands import record as record_command
 from takt.errors import UserError
 from takt.recorder import Request, Running, supervise
 
@@ -330,6 +331,22 @@ def test_a_command_goes_on_when_its_recording_has_failed(
             Request("lttng", here / "trace", command=("sh", "-c", script)), lambda *_: None
         )
     assert Path("whole").exists()
+
+
+def test_why_a_recording_took_longer_than_was_asked_for_is_said() -> None:
+    here = Path()
+    plain = Request("ebpf", here, duration=6.0)
+    command = Request("ring", here, command=("sh", "-c", "x"), duration=6.0)
+    took = [
+        (plain, 6.1, 0.2, "6.1 s"),
+        (plain, 20.4, 14.3, "20.4 s (14.3 s of them to find what ran already)"),
+        (command, 6.2, 0.0, "6.2 s"),
+        (command, 9.1, 0.0, "9.1 s (3.1 s of them until sh had ended)"),
+        (shell("x"), 9.1, 0.0, "9.1 s"),
+    ]
+    for request, seconds, searched, said in took:
+        recorded = recorder.Recorded(here, seconds, 1, {}, searched=searched)
+        assert record_command._time(request, recorded) == said
 
 
 def test_a_trace_is_a_folder_not_standard_output(here: Path) -> None:

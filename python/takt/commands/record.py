@@ -206,7 +206,7 @@ def record(
     if found.events:
         events = f"{found.events} event{'' if found.events == 1 else 's'}"
         console.say(
-            f"Recorded {events} in {recorded.seconds:.1f} s, "
+            f"Recorded {events} in {_time(request, recorded)}, "
             f"{data_size(recorded.bytes)}, {lost(found.losses)}: {trace}"
         )
         console.say(f"Next: takt info {shlex.quote(str(trace))}")
@@ -270,6 +270,20 @@ def _display(request: Request) -> Iterator[Watch]:
         yield watch
 
 
+def _time(request: Request, recorded: Recorded) -> str:
+    """How long it took, and why it took longer than was asked for."""
+    parts = []
+    if recorded.searched >= _NOTABLE:
+        parts.append(f"{recorded.searched:.1f} s of them to find what ran already")
+    late = recorded.seconds - recorded.searched - (request.duration or recorded.seconds)
+    if request.command and late >= _NOTABLE:
+        parts.append(f"{late:.1f} s of them until {request.command[0]} had ended")
+    return f"{recorded.seconds:.1f} s" + (f" ({', '.join(parts)})" if parts else "")
+
+
+_NOTABLE = 0.5
+"""Seconds that somebody wonders about."""
+
 _OF_RECORDER = ("takt:unrecorded_process", "takt:selection")
 """Events that tell of the recording itself."""
 
@@ -296,8 +310,10 @@ def _look_into(recorded: Recorded) -> _Found:
     }
     kinds = [*recorded.losses, *(kind for kind in said if kind not in recorded.losses)]
     losses = {kind: max(recorded.losses.get(kind, 0), said.get(kind, 0)) for kind in kinds}
-    events = info["events"] - sum(info["by_name"].get(name, 0) for name in _OF_RECORDER)
-    return _Found(int(events), losses, info["warnings"])
+    of_others = {name: n for name, n in info["by_name"].items() if name not in _OF_RECORDER}
+    # The scheduler's events alone are about nobody; they have no provider in their names.
+    events = sum(of_others.values()) if any(":" in name for name in of_others) else 0
+    return _Found(events, losses, info["warnings"])
 
 
 def _why_nothing(request: Request, recorded: Recorded, found: _Found) -> str:
@@ -308,7 +324,9 @@ def _why_nothing(request: Request, recorded: Recorded, found: _Found) -> str:
         return f"nothing was recorded: {lost(found.losses)}"
     if list(request.events) != list(DEFAULT_EVENTS):
         return f"nothing was recorded: no event {' or '.join(request.events)} happened"
-    nobody = "nothing was recorded: no process with ROS 2's tracepoints did anything"
+    only = f"{recorded.trace} has the scheduler's events alone"
+    what = only if recorded.bytes else "nothing was recorded"
+    nobody = f"{what}: no process with ROS 2's tracepoints did anything"
     if request.command:
         return (
             f"{nobody} until {request.command[0]} ended; 'takt record' without a command records "
