@@ -86,7 +86,7 @@ def _names(hosts: dict[str, list[Json]]) -> list[str]:
     names: list[str] = []
     for trace, its in hosts.items():
         stem = re.sub(r"[^A-Za-z0-9._-]", "_", its[0]["name"] if its else "").strip(".") or "host"
-        # takt info says of a recording whose recorder was killed that its last second is missing.
+        # By this name takt info knows that the end of a recording is missing.
         end = ".partial" if trace.rstrip("/").endswith(".partial") else ""
         numbers = itertools.count(2)
         name = stem

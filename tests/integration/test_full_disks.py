@@ -16,6 +16,7 @@ import pytest
 import babeltrace
 from children import Child
 from recording import EBPF, TAKT, TICK, fill, info, needs_root, record
+from takt.commands.info import headline
 
 # Emits events as fast as it can, in a process that is recorded already.
 FLOOD = """
@@ -78,6 +79,8 @@ def test_a_disk_that_becomes_full_ends_the_recording_and_not_the_robot(
     document = info(partial)
     assert document["unreadable_bytes"] == 0
     assert any("interrupted" in warning for warning in document["warnings"])
+    assert "not complete" in headline(document)
+    assert "none lost" not in headline(document)
 
 
 @needs_root

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 
 import babeltrace
 from children import Child
-from recording import EBPF, TAKT, Run, needs_privileges, stop, until
+from recording import EBPF, TAKT, Run, info, needs_privileges, stop, takt, until
 
 # When told, changes a state 10 000 times, with a long name: 40 MB of events, more than any buffer
 # holds. It stays on one processor, because LTTng has a buffer for each.
@@ -129,6 +130,31 @@ def test_long_texts_are_whole_or_counted(tmp_path: Path, backend: str) -> None:
     (link,) = (e.fields for e in recorded if e.name == "ros2:message_link_partial_sync")
     assert link["subs"] == link["pubs"] == list(range(500))
     assert run.document["losses"]["discarded_events"] == discarded(run.trace) == 1
+
+
+@pytest.mark.parametrize("backend", ["ring", EBPF])
+def test_a_copy_of_a_recording_says_which_processes_it_lacks(tmp_path: Path, backend: str) -> None:
+    """Whether or not it was joined with another recording."""
+    change = "ros_trace_rcl_lifecycle_transition"
+    program = f"import ctypes; ctypes.CDLL('libtracetools.so').{change}(None, b'a', b'b')"
+    preload = f"LD_PRELOAD={_tracetools()}" if backend == "ebpf" else "OTHER="
+    twice = ["sh", "-c", 'env "$@" & env "$@" & wait', "sh", preload]
+    run = Run.of(tmp_path / "trace", [*twice, sys.executable, "-c", program], backend=backend)
+    other = Run.of(tmp_path / "other", [sys.executable, "-c", program], backend="ring")
+    joined = tmp_path / "joined"
+    done = takt("record", "--join", "-o", str(joined), "--", str(run.trace), str(other.trace))
+    assert done.returncode == 0, done.stderr
+    for copy in (run.trace, joined):
+        assert info(copy)["unreadable_bytes"] == 0
+        folder = next(copy.rglob(f"{backend}/*/metadata")).parent
+        streams = [path for path in folder.iterdir() if path.name != "metadata"]
+        size = sum(path.stat().st_size for path in streams)
+        shutil.rmtree(folder)
+        lacking = info(copy)
+        assert lacking["unreadable_bytes"] == size > 0
+        (said,) = (warning for warning in lacking["warnings"] if "not there" in warning)
+        assert said.startswith(f"{backend}/{folder.name}: ")
+        assert said.endswith("the folder is missing")
 
 
 def _tracetools() -> Path:

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "lttng/session.hpp"
 #include "ring/recorder.hpp"
 #include "selection_trace.hpp"
+#include "takt/base/stream_sizes.hpp"
 #include "takt/base/try.hpp"
 #include "takt/capture/ring/selection_text.hpp"
 #include "takt/ctf/storage.hpp"
@@ -91,6 +93,33 @@ Result<void> complete(const fs::path& partial, const fs::path& output) {
   if (!rename_to_free_name(partial, output)) {
     return error("{}: cannot be given its name: {}; the trace is in {}", output.string(),
                  std::strerror(errno), partial.string());
+  }
+  return {};
+}
+
+/// Lists the stream files of a recording that has ended, whose copies may lack some.
+Result<void> list_streams(const fs::path& directory) {
+  StreamSizes sizes;
+  for_each_entry(directory, [&](const fs::directory_entry& entry) {
+    const fs::path& file = entry.path();
+    std::error_code gone;
+    const auto size = entry.is_regular_file(gone) ? entry.file_size(gone) : 0;
+    if (!gone && size != 0 && file.filename() != "metadata" &&
+        fs::exists(file.parent_path() / "metadata", gone)) {
+      sizes.emplace(file.lexically_relative(directory), size);
+    }
+  });
+  const fs::path unfinished = fmt::format(".{}", stream_sizes_file);
+  const std::string text = stream_sizes_text(sizes);
+  ctf::Files files(directory);
+  if (!files.append(unfinished, std::as_bytes(std::span(text)), ctf::Kept::with_their_trace)) {
+    return files.written();
+  }
+  std::error_code failed;
+  const fs::path list = directory / stream_sizes_file;
+  fs::rename(directory / unfinished, list, failed);
+  if (failed) {
+    return error("{}: cannot be written: {}", list.string(), failed.message());
   }
   return {};
 }
@@ -345,7 +374,8 @@ Result<Status> Recording::snapshot(const fs::path& output) {
                   lost = losses();  // with those that the hand-over found
                   return lost.map([](const Losses&) {});
                 })
-                .and_then([&] { return check_that_it_holds_a_trace(partial.path); });
+                .and_then([&] { return check_that_it_holds_a_trace(partial.path); })
+                .and_then([&] { return list_streams(partial.path); });
   if (!written) {
     std::error_code kept;
     fs::remove_all(partial.path, kept);
@@ -371,7 +401,8 @@ Result<Status> Recording::stop() {
   const auto unrecorded = census_->found();
   if (all) all->unrecorded_processes += unrecorded.size();
   if (files_ != nullptr && holds_a_trace(partial_)) {
-    if (auto written = write_remarks(); !written) files_->fail(written.error());
+    const auto written = write_remarks().and_then([&] { return list_streams(partial_); });
+    if (!written) files_->fail(written.error());
   }
   const auto failed = failure();
   backends_.clear();

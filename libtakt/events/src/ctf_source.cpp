@@ -113,7 +113,7 @@ class CtfSource final : public EventStream {
   std::map<std::string, std::uint64_t> counts() const override;
 
  private:
-  Result<void> add(const fs::path& directory, bool& is_beyond);
+  Result<void> add(const fs::path& directory, const std::set<fs::path>& shorter, bool& is_beyond);
   Result<void> add_streams(const fs::path& directory, const ctf::TraceContext& context);
   /// The number of a trace, by its UUID.
   std::size_t number_of(const ctf::Metadata& metadata, HostIndex host);
@@ -217,7 +217,7 @@ Result<void> CtfSource::add(const Given& traces, bool& is_beyond) {
   auto fingerprint = TAKT_TRY(Fingerprint::of(traces.directories));
   fingerprints_.push_back(fingerprint);
   for (const fs::path& directory : traces.directories) {
-    TAKT_TRY(add(directory, is_beyond));
+    TAKT_TRY(add(directory, traces.shorter, is_beyond));
   }
   streams_of_inputs_.push_back(streams_.size());
   return {};
@@ -235,7 +235,8 @@ void CtfSource::complete_fingerprints() {
   fingerprints_.clear();
 }
 
-Result<void> CtfSource::add(const fs::path& directory, bool& is_beyond) {
+Result<void> CtfSource::add(const fs::path& directory, const std::set<fs::path>& shorter,
+                            bool& is_beyond) {
   const auto text = read_metadata(directory);
   if (!text) {
     is_beyond = true;
@@ -265,6 +266,9 @@ Result<void> CtfSource::add(const fs::path& directory, bool& is_beyond) {
   context.name_space = std::strtoull(environment(known, "pid_ns").c_str(), nullptr, 10);
   context.process_name = environment(known, "procname");
   context.never_empty = environment(known, "tracer_name").starts_with("takt-");
+  for (const fs::path& file : shorter) {
+    if (file.parent_path() == directory) context.shorter.insert(file.filename());
+  }
   // Recorders whose events do not all name their processor write how many the host has.
   const auto processors = std::strtoll(environment(known, "processors").c_str(), nullptr, 10);
   if (processors > 0 && processors <= most_processors) {
@@ -282,17 +286,16 @@ Result<void> CtfSource::add_streams(const fs::path& directory, const ctf::TraceC
   const auto files = TAKT_TRY(stream_files(directory));
   for (const fs::path& path : files) {
     auto file = TAKT_TRY(MappedFile::open(path));
-    if (file.bytes().empty() && context.never_empty) {
+    const std::string name = path.filename().string();
+    if (file.bytes().empty() && context.never_empty && !context.shorter.contains(name)) {
       StreamLosses fault;
       fault.discarded_packets = 1;  // at least
-      fault.faults.push_back(
-          fmt::format("{}: the file is empty: its events are missing", path.filename().string()));
+      fault.faults.push_back(fmt::format("{}: the file is empty: its events are missing", name));
       losses_ += fault;
     }
     total_ += file.bytes().size();
     streams_.push_back(std::make_unique<MergedStream>(
-        std::make_unique<DecodedFile>(std::move(file), context, path.filename().string()), context,
-        streams_.size()));
+        std::make_unique<DecodedFile>(std::move(file), context, name), context, streams_.size()));
   }
   // Recorders that write a trace for each process show when it ends.
   if (context.process_id != 0) {

@@ -34,6 +34,8 @@ struct TraceContext {
   std::string process_name;
   /// Its recorder makes a file with the first packet of the stream; others do so before.
   bool never_empty = false;
+  /// Names of its files that are known to be shorter than they were, and for which it is counted.
+  std::set<std::string> shorter;
   /// Identifies the trace in its source. Traces with the same UUID share it.
   std::size_t number = 0;
 };

@@ -48,25 +48,19 @@ bool is_absent(const std::error_code& code) {
   return code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory;
 }
 
-Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::string& name) {
-  std::vector<fs::path> found;
-  std::vector<fs::path> empty;  // a recorder or a copy ended as it began to write them
+Result<void> for_each_directory(const fs::path& root, const std::string& name,
+                                const std::function<Result<void>(const fs::path&)>& look_into) {
+  TAKT_TRY(look_into(root));
   std::error_code code;
-  const auto look_into = [&](const fs::path& directory, std::error_code& unreadable) {
-    const Metadata there = metadata_in(directory, unreadable);
-    if (there != Metadata::none) (there == Metadata::some ? found : empty).push_back(directory);
-  };
-  look_into(root, code);
-  if (code) {
-    return error("{}: cannot be read: {}", name, code.message());
-  }
   fs::recursive_directory_iterator entry(root, fs::directory_options::none, code);
   for (; !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
     if (entry.depth() >= max_depth) {
       entry.disable_recursion_pending();
     }
     std::error_code unreadable;
-    if (fs::is_directory(entry->symlink_status(unreadable))) look_into(entry->path(), unreadable);
+    if (fs::is_directory(entry->symlink_status(unreadable))) {
+      TAKT_TRY(look_into(entry->path()));
+    }
     if (unreadable && !is_absent(unreadable)) {
       code = unreadable;
       break;
@@ -75,6 +69,22 @@ Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::strin
   if (code) {
     return error("{}: cannot be read: {}", name, code.message());
   }
+  return {};
+}
+
+Result<std::vector<fs::path>> find_traces(const fs::path& root, const std::string& name) {
+  std::vector<fs::path> found;
+  std::vector<fs::path> empty;  // a recorder or a copy ended as it began to write them
+  const auto look_into = [&](const fs::path& directory) -> Result<void> {
+    std::error_code unreadable;
+    const Metadata there = metadata_in(directory, unreadable);
+    if (unreadable) {
+      return error("{}: cannot be read: {}", name, unreadable.message());
+    }
+    if (there != Metadata::none) (there == Metadata::some ? found : empty).push_back(directory);
+    return {};
+  };
+  TAKT_TRY(for_each_directory(root, name, look_into));
   if (found.empty()) found = std::move(empty);
   if (found.empty()) {
     return error(
@@ -109,24 +119,7 @@ Result<StreamLosses> without_metadata(const fs::path& root) {
     }
     return {};
   };
-  auto looked = look_into(root);
-  std::error_code code;
-  fs::recursive_directory_iterator entry(root, fs::directory_options::none, code);
-  for (; looked && !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-    if (entry.depth() >= max_depth) {
-      entry.disable_recursion_pending();
-    }
-    std::error_code unreadable;
-    if (fs::is_directory(entry->symlink_status(unreadable))) {
-      looked = look_into(entry->path());
-    }
-  }
-  if (!looked) {
-    return tl::unexpected(looked.error());
-  }
-  if (code) {
-    return error("{}: cannot be read: {}", root.string(), code.message());
-  }
+  TAKT_TRY(for_each_directory(root, root.string(), look_into));
   return losses;
 }
 
@@ -153,9 +146,12 @@ Result<std::vector<fs::path>> stream_files(const fs::path& directory) {
   return files;
 }
 
-Result<Input> describe(const std::string& name, const std::vector<fs::path>& directories) {
-  Input input{name, 0, {}};
+Result<Input> describe(const std::string& name, const fs::path& root,
+                       const std::vector<fs::path>& directories) {
+  const auto is_partial = [](const fs::path& part) { return part.extension() == ".partial"; };
+  Input input{.path = name, .is_partial = is_partial((fs::path(name) / "").parent_path())};
   for (const fs::path& directory : directories) {
+    input.is_partial |= std::ranges::any_of(directory.lexically_relative(root), is_partial);
     const auto files = TAKT_TRY(stream_files(directory));
     for (const fs::path& file : files) {
       std::error_code code;

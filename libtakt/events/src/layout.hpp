@@ -1,6 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -13,9 +16,15 @@ namespace takt::events {
 /// Whether a file is not there; after any other failure that cannot be told.
 [[nodiscard]] bool is_absent(const std::error_code& code);
 
+/// Calls `look_into` with `root` and all directories below it, until it returns an error. Does not
+/// follow symbolic links. `name` is what messages call the root. Error: what is there cannot be
+/// told.
+[[nodiscard]] Result<void> for_each_directory(
+    const std::filesystem::path& root, const std::string& name,
+    const std::function<Result<void>(const std::filesystem::path&)>& look_into);
+
 /// The directories at or below `root` that hold a CTF trace (a file named "metadata"), sorted.
-/// Those where it is empty only if there are no others. Does not follow symbolic links. `name` is
-/// what messages call the root.
+/// Those where it is empty only if there are no others.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> find_traces(
     const std::filesystem::path& root, const std::string& name);
 
@@ -24,13 +33,12 @@ namespace takt::events {
     const std::filesystem::path& directory);
 
 /// Counts as unreadable what lies at or below `root` in files that begin as CTF packets do and have
-/// no metadata beside them, or empty ones, so that nobody knows what is in them. Does not follow
-/// symbolic links.
-/// Error: what is there cannot be told.
+/// no metadata beside them, or empty ones, so that nobody knows what is in them.
 [[nodiscard]] Result<StreamLosses> without_metadata(const std::filesystem::path& root);
 
-/// Size of the traces in `directories`, under the name the user gave. Error: a file cannot be read.
-[[nodiscard]] Result<Input> describe(const std::string& name,
+/// The traces in `directories`, at or below `root`, under the name the user gave. Error: a file
+/// cannot be read.
+[[nodiscard]] Result<Input> describe(const std::string& name, const std::filesystem::path& root,
                                      const std::vector<std::filesystem::path>& directories);
 
 /// Shows whether traces are the same (Input::fingerprint). It covers the metadata of the
@@ -60,6 +68,8 @@ class Fingerprint {
 struct Given {
   Input input;
   std::vector<std::filesystem::path> directories;
+  /// The stream files that are known to be shorter than they were, and for which it is counted.
+  std::set<std::filesystem::path> shorter;
 };
 
 /// The text of the metadata of a trace's directory. Errors: cannot be read, damaged packets.

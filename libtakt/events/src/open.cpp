@@ -9,6 +9,7 @@
 #include "ctf_index.hpp"
 #include "ctf_source.hpp"
 #include "layout.hpp"
+#include "stream_list.hpp"
 #include "takt/base/isolated.hpp"
 #include "takt/base/try.hpp"
 #include "takt/events/event_stream.hpp"
@@ -139,14 +140,16 @@ Result<std::unique_ptr<EventStream>> open(std::span<const fs::path> paths,
     if (!traces) {
       return tl::unexpected(refused(path, traces.error()));
     }
-    auto input = TAKT_TRY(describe(path.string(), *traces));
+    auto input = TAKT_TRY(describe(path.string(), *root, *traces));
     const auto unknown = TAKT_TRY(without_metadata(*root));
     lost += unknown;
+    auto lacking = TAKT_TRY(listed_and_lacking(*root));
+    lost += lacking.losses;
     for (const fs::path& directory : *traces) {
       const auto missing = TAKT_TRY(ctf::listed_beyond_end(directory));
       lost += missing;
     }
-    given.push_back({std::move(input), std::move(*traces)});
+    given.push_back({std::move(input), std::move(*traces), std::move(lacking.shorter)});
   }
   auto source = open_with_a_decoder(given, std::move(unpacked), options);
   if (source) {

@@ -34,6 +34,10 @@ void add_places(Json& json, const events::Threads& threads, const Objects& objec
   for (const events::Thread& thread : threads.threads()) {
     ++thread_counts[thread.process.value()];
   }
+  std::vector<std::size_t> node_counts(threads.processes().size());
+  for (const Node& node : objects.nodes) {
+    if (!node.continues) ++node_counts[node.process.value()];
+  }
   json["processes"] = Json::array();
   for (std::size_t i = 0; i < threads.processes().size(); ++i) {
     const events::Process& process = threads.processes()[i];
@@ -45,6 +49,7 @@ void add_places(Json& json, const events::Threads& threads, const Objects& objec
          {"pid", process.id},
          {"host", threads[process.host].name},
          {"threads", thread_counts[i]},
+         {"nodes", node_counts[i]},
          {"tracetools", value_at(objects.tracetools_versions, ProcessIndex(i))}});
   }
   json["nodes"] = Json::array();

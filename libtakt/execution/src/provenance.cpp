@@ -48,6 +48,7 @@ nlohmann::ordered_json inputs(const events::EventStream& source) {
   for (const events::Input& input : source.inputs()) {
     json.push_back(
         {{"path", input.path}, {"bytes", input.bytes}, {"fingerprint", input.fingerprint}});
+    if (input.is_partial) json.back()["partial"] = true;
   }
   return json;
 }
@@ -199,6 +200,11 @@ constexpr std::uint64_t enough_unheard = 8;
 
 void add_unheard(const Database& database, std::vector<std::string>& lines) {
   const Objects& objects = database.objects();
+  struct Unheard {
+    std::uint64_t subscriptions = 0;
+    std::uint64_t messages = 0;
+  };
+  std::map<std::string, Unheard> of_place;  // a node may have several subscriptions of a topic
   for (const auto& [index, messages] : database.unheard()) {
     const Subscription& subscription = objects[index];
     const auto ended = database.threads().ended(subscription.process);
@@ -208,10 +214,18 @@ void add_unheard(const Database& database, std::vector<std::string>& lines) {
         objects.is_left_out(subscription.node, subscription.topic)) {
       continue;
     }
+    Unheard& unheard = of_place[place(objects, subscription.callback)];
+    ++unheard.subscriptions;
+    unheard.messages = std::max(unheard.messages, messages);
+  }
+  for (const auto& [where, unheard] : of_place) {
     lines.push_back(fmt::format(
-        "{}: none of the {} messages came that were sent while the subscription was there: their "
-        "qualities of service may not match, or nobody takes them",
-        place(objects, subscription.callback), messages));
+        "{}: none of the {} messages came that were sent while {} there: their qualities of "
+        "service may not match, or nobody takes them",
+        where, unheard.messages,
+        unheard.subscriptions == 1
+            ? "the subscription was"
+            : fmt::format("its {} subscriptions were", unheard.subscriptions)));
   }
 }
 
@@ -333,7 +347,7 @@ void add_mixed(const events::EventStream& source, const Database& database,
 }  // namespace
 
 std::vector<std::string> unseen(const events::Threads& threads, const Database& database,
-                                std::string_view command) {
+                                std::string_view command, bool is_damaged) {
   const Anomalies& anomalies = database.anomalies();
   std::vector<std::string> lines;
   for (const Recovery& recovery : database.objects().recoveries) {
@@ -362,10 +376,12 @@ std::vector<std::string> unseen(const events::Threads& threads, const Database& 
   if (anomalies.missing_initialisation()) {
     lines.push_back(fmt::format(
         "{} events speak of objects whose creation is not in the trace, shown as unknown(handle): "
-        "start 'takt {}' before the programs, with all ros2:* events",
+        "{}",
         anomalies.unknown_callback_instances + anomalies.unknown_publications +
             anomalies.unknown_takes,
-        command));
+        is_damaged
+            ? "it may be in what could not be read"
+            : fmt::format("start 'takt {}' before the programs, with all ros2:* events", command)));
   }
   return lines;
 }
@@ -375,12 +391,10 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
   const Anomalies& anomalies = database.anomalies();
   std::vector<std::string> lines = losses.faults;
   for (const events::Input& input : source.inputs()) {
-    if (std::string_view(input.path)
-            .substr(0, input.path.find_last_not_of('/') + 1)
-            .ends_with(".partial")) {  // takt record's name for an incomplete trace
+    if (input.is_partial) {
       lines.push_back(input.path +
                       ": of a recording that was interrupted, or goes on: its last second is "
-                      "missing");
+                      "missing, or all since its disk was full");
     }
   }
   if (losses.discarded_events != 0 || losses.discarded_packets != 0) {
@@ -415,7 +429,8 @@ std::vector<std::string> warnings(const events::EventStream& source, const Datab
                     "8) does not record their source timestamps when they are published",
                     anomalies.takes_matched_by_time));
   }
-  std::ranges::move(unseen(source.threads(), database, "record"), std::back_inserter(lines));
+  std::ranges::move(unseen(source.threads(), database, "record", losses.unreadable_bytes != 0),
+                    std::back_inserter(lines));
   if (anomalies.orphan_starts + anomalies.orphan_ends != 0) {
     lines.push_back(fmt::format("{} callback starts and {} callback ends have no partner",
                                 anomalies.orphan_starts, anomalies.orphan_ends));

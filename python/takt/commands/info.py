@@ -87,14 +87,16 @@ def _active_phase(traces: list[str], json: bool) -> None:
 
 def headline(document: Json) -> str:
     """One line: how much, how long, what is missing."""
-    lost = losses.in_words(document) or "none"
+    lost = losses.in_words(document)
+    is_partial = any(each.get("partial") for each in document["inputs"])
     missing = document.get("unrecorded", [])
     unrecorded = [f"{count(len(missing), 'process', 'processes')} not recorded"] if missing else []
     return ", ".join(
         (
             count(document["events"], "event"),
             f"{duration(document['duration'])} long",
-            f"{lost} lost",
+            *([f"{lost or 'none'} lost"] if lost or not is_partial else []),
+            *(["not complete"] if is_partial else []),
             *unrecorded,
             count(len(document["nodes"]), "node"),
             count(len(document["executors"]), "executor"),
@@ -124,21 +126,14 @@ def _processes(document: Json, everything: bool) -> Iterator[Table]:
     if several := len(document["hosts"]) > 1:
         table.add_column("Host")
     for process in document["processes"]:
-        place = _place(process, "name")
-        # Process ids are unique neither between hosts nor between containers of one.
-        nodes = [node for node in document["nodes"] if _place(node, "process") == place]
         row = [
             cell(process["name"] or NONE),
             str(process["pid"]),
             str(process["threads"]),
-            str(len(nodes)),
+            str(process["nodes"]),
         ]
         table.add_row(*row, *([cell(process["host"])] if several else []))
     yield table
-
-
-def _place(thing: Json, name: str) -> tuple[Any, ...]:
-    return thing.get("host"), thing["pid"], thing[name]
 
 
 def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table]:

@@ -12,6 +12,8 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
 #include <set>
 #include <span>
@@ -19,6 +21,7 @@
 #include <thread>
 
 #include "refused_call.hpp"
+#include "takt/base/stream_sizes.hpp"
 #include "takt/capture/environment.hpp"
 #include "takt/capture/ring/writer.hpp"
 #include "takt/ctf/storage.hpp"
@@ -206,6 +209,45 @@ TEST(Recording, IsWhereItWasAskedForWhereverTheProcessGoes) {
   const auto status = recording->stop();
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_TRUE(std::filesystem::is_directory(place.path() / "trace" / "ring"));
+}
+
+/// The sizes that the list of a recording's streams has, and those of the files that are there.
+void expect_listed(const std::filesystem::path& recording) {
+  std::ifstream list(recording / stream_sizes_file);
+  const std::string text((std::istreambuf_iterator<char>(list)), std::istreambuf_iterator<char>());
+  StreamSizes there;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(recording / "ring")) {
+    if (entry.is_regular_file() && entry.path().filename() != "metadata") {
+      there.emplace(entry.path().lexically_relative(recording), entry.file_size());
+    }
+  }
+  EXPECT_FALSE(there.empty());
+  EXPECT_THAT(parse_stream_sizes(text), testing::Optional(testing::Eq(there)));
+}
+
+TEST(Recording, ListsItsStreamsWhenItEndsAndNotBefore) {
+  const Place place;
+  auto recording = Recording::start(
+      {.tracer = Tracer::ring, .output = place.path() / "trace", .only_started = true});
+  ASSERT_TRUE(recording) << recording.error().message;
+  Traced process(recording->environment());
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
+  write(process.ring(), {2, 0}, wait_for_work, std::int64_t{1});
+  ASSERT_TRUE(recording->status());
+  EXPECT_FALSE(std::filesystem::exists(place.path() / "trace.partial" / stream_sizes_file));
+  ASSERT_TRUE(recording->stop());
+  expect_listed(place.path() / "trace");
+}
+
+TEST(Recording, ListsTheStreamsOfASnapshot) {
+  const Place place;
+  auto recording = Recording::start(
+      {.tracer = Tracer::ring, .output = {}, .only_started = true, .snapshot = true});
+  ASSERT_TRUE(recording) << recording.error().message;
+  Traced process(recording->environment());
+  write(process.ring(), {1, 0}, wait_for_work, std::int64_t{1});
+  ASSERT_TRUE(recording->snapshot(place.path() / "trace"));
+  expect_listed(place.path() / "trace");
 }
 
 }  // namespace

@@ -55,9 +55,10 @@ class Scenario final : public events::EventStream {
   std::int64_t now = 0;
   std::uint16_t processor = 0;
 
-  Program program(std::int64_t process_id, const std::string& host = "robot",
+  Program program(events::ProcessId process, const std::string& host = "robot",
                   const std::string& name = "program") {
-    return {threads_.thread(threads_.host(host, "clock of " + host), process_id, process_id, name)};
+    return {
+        threads_.thread(threads_.host(host, "clock of " + host), process, process.number, name)};
   }
   /// Another thread of the program's process.
   Program worker(const Program& program, std::int64_t thread_id) {

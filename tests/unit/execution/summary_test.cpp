@@ -1,5 +1,6 @@
 #include "takt/execution/summary.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -63,6 +64,20 @@ TEST(Summary, IsTheSameIfEventsComeOneByOne) {
   EXPECT_EQ(at_once["callbacks"][0]["count"], 3);
 }
 
+TEST(Summary, CountsTheNodesOfProcessesWithTheSameNameAndNumberApart) {
+  Scenario scenario;
+  for (const std::uint64_t name_space : {7U, 8U}) {
+    Program program = scenario.program({1, name_space}, "host", "proc");
+    scenario.node(program, "n", fmt::format("/of{}", name_space));
+  }
+  const json processes = summarise(scenario)["processes"];
+  ASSERT_EQ(processes.size(), 2U);
+  for (const json& process : processes) {
+    EXPECT_EQ(process["pid"], 1);
+    EXPECT_EQ(process["nodes"], 1);
+  }
+}
+
 TEST(Summary, ListsWhatTheTraceTells) {
   Scenario scenario;
   Program program = scenario.program(17, "host", "proc");
@@ -82,7 +97,7 @@ TEST(Summary, ListsWhatTheTraceTells) {
   EXPECT_EQ(document["discarded"], 0);
   EXPECT_EQ(document["duration"], 360'000);
   EXPECT_EQ(document["processes"],
-            json::parse(R"([{"name": "proc", "pid": 17, "host": "host", "threads": 1,
+            json::parse(R"([{"name": "proc", "pid": 17, "host": "host", "threads": 1, "nodes": 1,
                              "tracetools": "8.2.2"}])"));
   EXPECT_EQ(document["nodes"][0]["name"], "/ns/n");
   EXPECT_EQ(document["topics"], json::parse(R"([{"name": "/t", "publishers": 1,
@@ -138,14 +153,15 @@ TEST(Summary, WhatASubscriptionThrowsAwayIsNotReceived) {
 
 /// A second subscription of the topic with another quality of service, say.
 TEST(Summary, ASubscriptionThatReceivesNothingOfWhatIsSentIsTold) {
-  const auto warnings = [](int messages, std::int64_t apart) {
+  const auto warnings = [](int messages, std::int64_t apart, int subscriptions = 1) {
     Scenario scenario;
     Program program = scenario.program(1, "h", "p");
     const auto node = scenario.node(program, "n");
     const auto publisher = scenario.publisher(program, node, "/t");
     const auto good = scenario.subscription(program, node, "/t");
     scenario.publish(program, publisher, 1);
-    scenario.subscription(program, scenario.node(program, "bad"), "/t");
+    const auto bad = scenario.node(program, "bad");
+    for (int i = 0; i < subscriptions; ++i) scenario.subscription(program, bad, "/t");
     for (int stamp = 2; stamp < messages + 2; ++stamp) {
       scenario.now += apart;
       scenario.publish(program, publisher, stamp);
@@ -155,6 +171,10 @@ TEST(Summary, ASubscriptionThatReceivesNothingOfWhatIsSentIsTold) {
   };
   EXPECT_THAT(warnings(100, 50'000),
               testing::ElementsAre(testing::StartsWith("/bad: /t: none of the 100 messages came")));
+  EXPECT_THAT(warnings(100, 50'000, 5),
+              testing::ElementsAre(
+                  testing::AllOf(testing::StartsWith("/bad: /t: none of the 100 messages came"),
+                                 testing::HasSubstr("while its 5 subscriptions were there"))));
   EXPECT_THAT(warnings(100, 1'000), testing::IsEmpty()) << "it may not be matched yet";
   EXPECT_THAT(warnings(5, 500'000), testing::IsEmpty()) << "they may have been lost";
 }

@@ -41,7 +41,9 @@ struct Input {
   std::uint64_t bytes = 0;
   /// 64-bit hash of the metadata and of the stream files' names, sizes and bytes, in hexadecimal.
   /// Complete when the source has been read to the end.
-  std::string fingerprint;
+  std::string fingerprint{};
+  /// Of a recording that goes on or was cut short, by the name that `takt record` left it.
+  bool is_partial = false;
 };
 
 /// A stream of events in time order. Reading is single-pass and takes bounded memory however long

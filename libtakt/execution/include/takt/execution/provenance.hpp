@@ -38,9 +38,10 @@ namespace takt::execution {
 
 /// One line for each thing that programs did or have and no event tells: objects that are older
 /// than what was heard, callbacks and their ends. `command` of Takt, "record" or "watch", sees more
-/// if it starts the programs.
+/// if it starts the programs. `is_damaged`: what is missing may have been recorded.
 [[nodiscard]] std::vector<std::string> unseen(const events::Threads& threads,
-                                              const Database& database, std::string_view command);
+                                              const Database& database, std::string_view command,
+                                              bool is_damaged = false);
 
 /// One line for each thing that a person should know before trusting what is derived from a trace.
 [[nodiscard]] std::vector<std::string> warnings(const events::EventStream& source,
