@@ -69,3 +69,18 @@ def test_an_option_without_effect_is_refused(tmp_path: Path, options: list[str])
     for option in (option for option in options if option.startswith("--")):
         assert option in done.stderr
     assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("name", ["joined", "joined.tar.gz"])
+def test_a_recording_that_was_cut_short_is_not_complete_wherever_it_goes(
+    tmp_path: Path, name: str
+) -> None:
+    partial = unpacked(RING, tmp_path / "unpacked").rename(tmp_path / "run.partial")
+    joined = tmp_path / name
+    done = run_takt("record", "--join", partial, LTTNG, "-o", joined)
+    assert done.returncode == 0, done.stderr
+    for each in (partial, joined):
+        shown = run_takt("info", each)
+        assert ", not complete, " in shown.stdout
+        assert "of a recording that was interrupted" in shown.stderr
+    assert ", none lost, " in run_takt("info", LTTNG).stdout
