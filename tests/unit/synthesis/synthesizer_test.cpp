@@ -189,6 +189,30 @@ TEST(CallbackGroups, DifferForAllThatRanBesideOneLongRun) {
   EXPECT_EQ(model.callbacks[2].callback_group, "/n 2");
 }
 
+/// A timer waits for a response, which comes on the other thread. Another timer never ran beside
+/// either, and the long runs are those that it was kept from running beside.
+TEST(CallbackGroups, OneThatNeverOverlappedIsInTheGroupThatRanLongest) {
+  Scenario scenario;
+  Program one = scenario.program(1);
+  const auto two = scenario.worker(one, 2);
+  const auto node = scenario.node(one, "n");
+  const auto brief = scenario.timer(one, node, std::chrono::milliseconds(10));
+  const auto waiting = scenario.timer(one, node, std::chrono::milliseconds(11));
+  const auto other = scenario.timer(one, node, std::chrono::milliseconds(12));
+  scenario.run(two, other, 10);
+  for (int i = 0; i < 3; ++i) {
+    scenario.start(one, waiting);
+    scenario.now += 1000;
+    scenario.run(two, brief, 10);
+    scenario.end(one, waiting);
+    scenario.run(one, other, 10);
+  }
+  const Model model = model_of(scenario);
+  ASSERT_THAT(model.callbacks, SizeIs(3));
+  EXPECT_NE(model.callbacks[0].callback_group, model.callbacks[1].callback_group);
+  EXPECT_EQ(model.callbacks[2].callback_group, model.callbacks[1].callback_group);
+}
+
 /// The overhead of one instance, in µs, of an executor with so many threads that run the callback
 /// in turn: each speaks up after 5 µs, but once after 24 ms, and then takes 10 µs to choose.
 std::int64_t overhead_of(int threads) {

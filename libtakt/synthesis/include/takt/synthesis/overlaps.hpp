@@ -21,9 +21,11 @@ class Overlaps {
   void add(execution::NodeIndex node, const execution::CallbackInstance& instance);
 
   /// The group of each of a node's callbacks, as models name it, in the order given: none for the
-  /// node's own; "reentrant" if it ran beside itself; else another group, the fewest that keep
-  /// callbacks apart that ran beside each other. Callbacks that never overlapped may still be in
-  /// groups of their own: a recording shows that groups differ, not that they are the same.
+  /// node's own; "reentrant" if it ran beside itself; else another group, few that keep callbacks
+  /// apart that ran beside each other. One that may be in several is in the group that ran longest:
+  /// it had the most time to run beside that one, and never did. Callbacks that never overlapped
+  /// may still be in groups of their own: a recording shows that groups differ, not that they are
+  /// the same.
   [[nodiscard]] std::vector<std::optional<std::string>> groups(
       const std::string& node,
       const std::vector<execution::ObservedCallbackIndex>& callbacks) const;
@@ -37,6 +39,8 @@ class Overlaps {
   };
   std::map<execution::NodeIndex, LastEnds> last_ends_;
   std::map<execution::ObservedCallbackIndex, std::set<execution::ObservedCallbackIndex>> overlaps_;
+  /// From start to end, all instances together.
+  std::map<execution::ObservedCallbackIndex, Duration> ran_;
 };
 
 }  // namespace takt::synthesis
