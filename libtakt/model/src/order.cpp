@@ -11,52 +11,39 @@ namespace takt::model {
 
 namespace {
 
-std::uint32_t category(CallbackKind kind) {
-  switch (kind) {
-    case CallbackKind::event_source:
-      return 0;
-    case CallbackKind::timer:
-      return 1;
-    case CallbackKind::subscription:
-      return 2;
-    case CallbackKind::service:
-      return 3;
-    case CallbackKind::client:
-      return 4;
-    case CallbackKind::waitable:
-      break;
-  }
-  return 5;
-}
-
 /// All callbacks by category, registration and place in the document.
 std::vector<CallbackIndex> by_registration(const Model& model) {
   std::vector<CallbackIndex> all;
   all.reserve(model.callbacks.size());
   for (std::size_t i = 0; i < model.callbacks.size(); ++i) all.emplace_back(i);
   std::ranges::stable_sort(all, {}, [&](CallbackIndex c) {
-    return std::pair(category(model[c].kind), model[c].registration);
+    return std::pair(category_rank(model[c].kind), model[c].registration);
   });
   return all;
+}
+
+CallbackKind kind_in(CallbackOrder order, const Callback& callback) {
+  return run_as(order, callback.kind, callback.topic ? std::string_view(*callback.topic) : "");
 }
 
 /// rclpy runs the waitables of all nodes first. Here each is a block of its own, which admits more.
 void place_by_node(const Model& model, const std::vector<CallbackIndex>& as_registered,
                    std::vector<WindowPlace>& places) {
+  const auto is_waitable = [&](CallbackIndex c) {
+    return kind_in(CallbackOrder::by_node, model[c]) == CallbackKind::waitable;
+  };
   std::uint32_t blocks = 0;
   for (const CallbackIndex callback : as_registered) {
-    if (model[callback].kind == CallbackKind::waitable) places[callback.value()].block = blocks++;
+    if (is_waitable(callback)) places[callback.value()].block = blocks++;
   }
   std::vector<CallbackIndex> others;
-  std::ranges::copy_if(as_registered, std::back_inserter(others),
-                       [&](CallbackIndex c) { return model[c].kind != CallbackKind::waitable; });
+  std::ranges::remove_copy_if(as_registered, std::back_inserter(others), is_waitable);
   std::ranges::stable_sort(others, {}, [&](CallbackIndex c) { return model[c].registration; });
   std::map<std::string_view, std::uint32_t> block_of;
   for (const CallbackIndex callback : others) {
     const auto [node, is_new] = block_of.try_emplace(model[callback].node, blocks);
     if (is_new) ++blocks;
-    places[callback.value()] = {
-        .block = node->second, .rank = category_rank(CallbackOrder::by_node, model[callback].kind)};
+    places[callback.value()] = {.block = node->second, .rank = category_rank(model[callback].kind)};
   }
 }
 
@@ -74,7 +61,7 @@ void place_callbacks(const Model& model, CallbackOrder order,
       return;
     case CallbackOrder::any_in_category:
       for (const CallbackIndex callback : as_registered) {
-        places[callback.value()].rank = category(model[callback].kind);
+        places[callback.value()].rank = category_rank(kind_in(order, model[callback]));
       }
       return;
     case CallbackOrder::by_node:
@@ -92,14 +79,29 @@ bool activates(const Model& model, const Edge& edge) {
   return !edge.confidence && !samples_messages(model[edge.to]);
 }
 
-std::uint32_t category_rank(CallbackOrder order, CallbackKind kind) {
-  // rclpy looks at clients before services (rclpy/executors.py).
-  if (order == CallbackOrder::by_node && kind == CallbackKind::client) {
-    kind = CallbackKind::service;
-  } else if (order == CallbackOrder::by_node && kind == CallbackKind::service) {
-    kind = CallbackKind::client;
+CallbackKind run_as(CallbackOrder order, CallbackKind kind, std::string_view topic) {
+  const bool is_task = order == CallbackOrder::by_node && kind == CallbackKind::client;
+  const bool is_part =
+      order != CallbackOrder::registered && topic.find("/_action/") != std::string_view::npos;
+  return is_task || is_part ? CallbackKind::waitable : kind;
+}
+
+std::uint32_t category_rank(CallbackKind kind) {
+  switch (kind) {
+    case CallbackKind::event_source:
+      return 0;
+    case CallbackKind::timer:
+      return 1;
+    case CallbackKind::subscription:
+      return 2;
+    case CallbackKind::service:
+      return 3;
+    case CallbackKind::client:
+      return 4;
+    case CallbackKind::waitable:
+      break;
   }
-  return category(kind);
+  return 5;
 }
 
 std::vector<WindowPlace> window_places(const Model& model) {

@@ -20,8 +20,10 @@ constexpr std::uint32_t waitable_block = std::uint32_t{1} << 31;
 WindowPlace place(const execution::Objects& objects, execution::ObservedCallbackIndex index,
                   model::CallbackOrder order) {
   const execution::Callback& callback = objects[index];
-  const model::CallbackKind kind = kind_of(callback.kind);
-  const std::uint32_t rank = model::category_rank(order, kind);
+  const auto topic = objects.topic_of(callback);
+  const model::CallbackKind kind =
+      model::run_as(order, kind_of(callback.kind), topic ? objects[*topic] : "");
+  const std::uint32_t rank = model::category_rank(kind);
   const auto number = static_cast<std::uint32_t>(index.value());
   if (order == model::CallbackOrder::registered) {
     return {.block = 0, .rank = (rank << callback_bits) | number};

@@ -66,11 +66,25 @@ TEST(WindowPlaces, RclcppOrdersCategories) {
 }
 
 /// rclpy/executors.py: `for node in nodes_to_use`, then its timers, subscriptions, clients,
-/// services.
+/// services. What waits for a client's response is a task, though, and runs when all of them have.
 TEST(WindowPlaces, RclpyOrdersTheCategoriesOfANode) {
   EXPECT_THAT(certain(CallbackOrder::by_node),
-              testing::UnorderedElementsAre("a.sub > a.client", "a.sub > a.service",
-                                            "a.client > a.service", "b.timer > b.sub"));
+              testing::UnorderedElementsAre("a.sub > a.service", "b.timer > b.sub"));
+}
+
+/// rclcpp_action and rclpy.action: one waitable serves all parts of an action.
+TEST(WindowPlaces, PartsOfActionsRunAsWaitables) {
+  const std::string part = "/drive/_action/send_goal";
+  for (const auto order : {CallbackOrder::any_in_category, CallbackOrder::by_node}) {
+    EXPECT_EQ(run_as(order, CallbackKind::service, part), CallbackKind::waitable);
+    EXPECT_EQ(run_as(order, CallbackKind::service, "/drive"), CallbackKind::service);
+  }
+  EXPECT_EQ(run_as(CallbackOrder::registered, CallbackKind::service, part), CallbackKind::service);
+  Model model = two_nodes(CallbackOrder::any_in_category);
+  model.callbacks[3].topic = part;
+  const std::vector<WindowPlace> places = window_places(model);
+  EXPECT_FALSE(may_precede(places[3], places[2]));
+  EXPECT_TRUE(may_precede(places[2], places[3]));
 }
 
 /// What is listed is a schedule that each order allows.

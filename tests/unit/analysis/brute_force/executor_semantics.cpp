@@ -59,20 +59,25 @@ class DefaultExecutor final : public ExecutorSemantics {
     return one_of(ready);
   }
 
-  /// rclpy goes on with the node that it has begun. Waitables have their turn between nodes.
+  /// rclpy goes on with the node that it has begun. Waitables, and what waits for clients, have
+  /// their turn between nodes.
   std::size_t choose_by_node(const std::vector<Queue>& queues, std::vector<std::size_t> ready) {
+    const auto is_alone = [](const Queue& queue) {
+      return queue.kind == model::CallbackKind::waitable ||
+             queue.kind == model::CallbackKind::client;
+    };
     const auto is_served = [&](std::size_t i) {
-      return queues[i].kind != model::CallbackKind::waitable && queues[i].node == served_node_;
+      return !is_alone(queues[i]) && queues[i].node == served_node_;
     };
     if (std::ranges::none_of(ready, is_served)) {
       const Queue& next = queues[one_of(ready)];
-      if (next.kind == model::CallbackKind::waitable) return next.local;
+      if (is_alone(next)) return next.local;
       served_node_ = next.node;
     }
     std::erase_if(ready, [&](std::size_t i) { return !is_served(i); });
     keep_least(ready, [&](std::size_t i) {
       using enum model::CallbackKind;
-      constexpr std::array turns{timer, subscription, client, service};
+      constexpr std::array turns{timer, subscription, service};
       return std::ranges::find(turns, queues[i].kind) - turns.begin();
     });
     return one_of(ready);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "takt/base/window_place.hpp"
@@ -17,9 +18,14 @@ namespace takt::model {
 /// wait until the receiver takes them, whatever activates it.
 [[nodiscard]] bool activates(const Model& model, const Edge& edge);
 
-/// The turn of callbacks of the kind among those of other kinds (`by_node`: of the same node),
-/// where the order goes by it.
-[[nodiscard]] std::uint32_t category_rank(CallbackOrder order, CallbackKind kind);
+/// As what an executor of that order runs callbacks of the kind, on a topic or of a service if they
+/// have one. Client libraries run the parts of an action, services and topics below its name, as a
+/// waitable. rclpy takes a response in the turn of its client, but what waits for it is a task,
+/// which runs after the whole ready set: anything may precede it, as a waitable.
+[[nodiscard]] CallbackKind run_as(CallbackOrder order, CallbackKind kind, std::string_view topic);
+
+/// The turn of callbacks of the kind among those of other kinds, where the order goes by it.
+[[nodiscard]] std::uint32_t category_rank(CallbackKind kind);
 
 /// For each callback its place in the ready sets of its executor, by the executor's order: all that
 /// the analyses may take for granted of it.
