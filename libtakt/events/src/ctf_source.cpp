@@ -151,10 +151,9 @@ class CtfSource final : public EventStream {
   std::vector<std::size_t> streams_of_inputs_;  // how many up to and including each
   std::vector<ctf::StreamPart> parts_;          // the files that have been read
   std::map<std::pair<HostIndex, std::string>, std::size_t> numbers_;  // of traces, by their UUIDs
-  /// The traces by what recorded them, a tracer on a host; each with the number of the process that
-  /// it is of, 0 for one with the events of all.
-  std::map<std::pair<HostIndex, std::string>, std::set<std::pair<std::int64_t, std::size_t>>>
-      recorders_;
+  /// The traces of each host, whatever recorded them; each with the number of the process that it
+  /// is of, 0 for one with the events of all.
+  std::map<HostIndex, std::set<std::pair<std::int64_t, std::size_t>>> recorded_;
   std::optional<Doubles> doubles_;  // if several traces may hold the same events
   std::array<std::uint64_t, event_type_count> repeated_events_{};
   std::vector<MergedStream*> queue_;  // a heap, the earliest event first
@@ -311,7 +310,7 @@ std::size_t CtfSource::number_of(const ctf::Metadata& metadata, HostIndex host) 
       numbers_.try_emplace({host, metadata.uuid}, traces_.size()).first->second;
   if (environment(metadata, "domain") != "kernel") {
     const auto process = std::strtoll(environment(metadata, "vpid").c_str(), nullptr, 10);
-    auto& traces = recorders_[{host, environment(metadata, "tracer_name")}];
+    auto& traces = recorded_[host];
     const bool may_repeat = std::ranges::any_of(traces, [&](const auto& other) {
       return other.second != number && (other.first == process || other.first * process == 0);
     });

@@ -325,8 +325,13 @@ void add_mixed(const events::EventStream& source, const Database& database,
   constexpr std::string_view remedy =
       "record with the context pid_ns ('lttng add-context -u -t pid_ns')";
   std::set<ProcessIndex> mixed;
-  for (const ThreadIndex thread : database.mixed_threads()) {
-    mixed.insert(database.threads()[thread].process);
+  // Each lost event may be the end of a callback, which then seems to overlap with the next.
+  const events::StreamLosses& losses = source.losses();
+  if (losses.discarded_packets == 0 &&
+      database.anomalies().overlapping_callbacks > losses.discarded_events) {
+    for (const ThreadIndex thread : database.mixed_threads()) {
+      mixed.insert(database.threads()[thread].process);
+    }
   }
   for (const ProcessIndex process : mixed) {
     lines.push_back(fmt::format(
@@ -363,7 +368,8 @@ std::vector<std::string> unseen(const events::Threads& threads, const Database& 
     const events::Process& process = threads[index];
     lines.push_back(fmt::format(
         "process {} ({}) has nodes, but none of their callbacks was seen: rclpy programs must be "
-        "started with 'takt {} -- COMMAND', and ros2:* events be recorded",
+        "started with 'takt {} -- COMMAND', keep the PYTHONPATH that it gives them (no 'python -E' "
+        "or '-I'), and ros2:* events be recorded",
         process.id, process.name, command));
   }
   if (anomalies.runs_without_end != 0) {
