@@ -12,7 +12,7 @@ void TimedPublications::add(const Publication& publication, PublicationId id) {
     topic.newest.pop_front();
     ++topic.forgotten;
   }
-  topic.newest.push_back({.id = id, .begin = publication.begin});
+  topic.newest.push_back({.id = id, .thread = publication.thread, .begin = publication.begin});
   Open& open = grow_to(open_, publication.thread);
   open_count_ += open.is_open ? 0 : 1;
   open = {true, publication.topic, topic.forgotten + topic.newest.size() - 1};
@@ -36,7 +36,10 @@ MessageIndex::Matches TimedPublications::find(TopicIndex topic, std::int64_t sou
     const bool may_be = entry.source_timestamp == 0 && entry.begin - clock_error <= sent &&
                         (entry.end == Instant::max() || sent <= entry.end + clock_error);
     if (!may_be) continue;
-    matches = {std::min(matches.count + 1, MessageIndex::several), entry.id};
+    const bool follows = matches.count == 1 && found->thread == entry.thread;
+    if (follows && sent < entry.begin) continue;
+    matches.count = follows ? 1 : std::min(matches.count + 1, MessageIndex::several);
+    matches.newest = entry.id;
     found = &entry;
   }
   if (matches.count == 1) found->source_timestamp = source_timestamp;

@@ -55,6 +55,20 @@ TEST(TimedPublications, TwoCallsAtTheSameTimeAreToldApartOnlyWhereTheyDoNotOverl
   EXPECT_EQ(timed.find(TopicIndex(0), stamp(begin + 20us)).newest, PublicationId(1));
 }
 
+/// A callback sends three messages one right after the other, and a queue of two loses the first.
+TEST(TimedPublications, CallsOfOneThreadFollowEachOther) {
+  TimedPublications timed;
+  timed.set_epoch(epoch);
+  const Instant begin(1s);
+  for (int i = 0; i < 3; ++i) {
+    timed.note(ThreadIndex(0), begin + i * 5us);
+    timed.add(publication(0, begin + i * 5us), PublicationId(i + 1));
+  }
+  timed.note(ThreadIndex(0), begin + 15us);
+  EXPECT_EQ(timed.find(TopicIndex(0), stamp(begin + 6us)).newest, PublicationId(2));
+  EXPECT_EQ(timed.find(TopicIndex(0), stamp(begin + 11us)).newest, PublicationId(3));
+}
+
 TEST(TimedPublications, AClockThatWasSetNamesNothing) {
   TimedPublications timed;
   timed.set_epoch(epoch);

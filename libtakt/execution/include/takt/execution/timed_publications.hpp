@@ -16,7 +16,9 @@ namespace takt::execution {
 /// lies between the event that begins the publication and the next event of the same thread. A
 /// timestamp names a publication if it lies within this time of exactly one publication on the
 /// topic that no other timestamp has named. Each later take of the message finds it by the
-/// timestamp. The timestamps are of CLOCK_REALTIME: while somebody sets that clock, none is found.
+/// timestamp. Calls of one thread follow each other, so of those that the error of the clocks
+/// admits it is the one in which the timestamp lies. The timestamps are of CLOCK_REALTIME: while
+/// somebody sets that clock, none is found.
 class TimedPublications {
  public:
   /// Two clocks are read one after the other for their difference: it is not more exact than this.
@@ -41,6 +43,7 @@ class TimedPublications {
  private:
   struct Entry {
     PublicationId id = PublicationId::none;
+    ThreadIndex thread;
     Instant begin;
     /// Later than everything while the call may go on.
     Instant end = Instant::max();
