@@ -207,7 +207,8 @@ def _unnamed_work(model: Model) -> Iterator[Finding]:
             text = (
                 f"executor {names[executor]} was busy {count(number, 'time')} for up to "
                 f"{duration(longest)} with work that no event names (responses of services, "
-                "actions, waitables) and that no callback of the model stands for"
+                "actions, waitables, rclpy's looks for work that find none) and that no callback "
+                "of the model stands for"
             )
             yield Finding(Subject.RECORDING, Standing.UNSECURED, text, executor)
 

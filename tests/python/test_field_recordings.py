@@ -85,6 +85,46 @@ def test_one_recording_given_twice_is_read_once(tmp_path: Path) -> None:
         metadata.write_text(text.replace(uuid, "0" * 8 + uuid[8:], 1))
 
 
+def test_two_recorders_of_one_program_count_each_event_once() -> None:
+    """A ring, and a session of LTTng at the same time."""
+    alone = info("two-recorders-ring")
+    both = info("two-recorders-ring", "two-recorders-lttng")
+    for key in ("nodes", "callbacks", "topics", "anomalies"):
+        assert both[key] == alone[key]
+    assert not [line for line in both["warnings"] if "pid_ns" in line]
+
+
+def test_a_timer_is_in_the_group_of_one_that_waits_for_a_service() -> None:
+    """Two threads of rclpy; by the program's clock the timer of 40 ms took 33.8 ms at most from its
+    expiry to its end, behind the one of 150 ms in its group, which calls a service and waits.
+    """
+    model: Json = pipeline.synthesize([recording("waiting-call")])
+    bounds = pipeline.analyze(json.dumps(model), "waiting-call")
+    groups = {c["id"]: c["callback_group"] for c in model["callbacks"]}
+    assert groups["/client:timer-40ms"] == groups["/client:timer-150ms"]
+    assert groups["/client:/job:response"] != groups["/client:timer-150ms"]
+    (bound,) = (c.bound for c in bounds.callbacks if c.id == "/client:timer-40ms")
+    assert bound is not None
+    assert 33_800_000 < bound < 60_000_000
+
+
+def test_rclpy_runs_actions_and_what_waits_for_responses_in_its_own_order() -> None:
+    """A server and a client of an action, each beside a timer."""
+    model: Json = pipeline.synthesize([recording("rclpy-action")])
+    assert {executor["order"] for executor in model["executors"]} == {"by_node"}
+    assert not [line for line in model["provenance"]["warnings"] if "order" in line]
+
+
+def test_bursts_of_humble_are_followed_though_some_are_lost() -> None:
+    """Eight messages at once to a queue of five; their source timestamps alone tell which came."""
+    document = info("humble-bursts")
+    assert document["anomalies"]["ambiguous_takes"] == 0
+    assert document["anomalies"]["takes_without_publication"] == 0
+    flows = json.loads(run_takt("flow", recording("humble-bursts"), "--json").stdout)["flows"]
+    counts = {(flow["from"], flow["to"]): flow["count"] for flow in flows}
+    assert counts["/src:/a", "/n:/a"] == 65
+
+
 def test_processes_with_the_same_number_are_named() -> None:
     lines = [line for line in info("same-addresses")["warnings"] if "pid_ns" in line]
     assert len(lines) == 3
