@@ -225,13 +225,13 @@ def conditions(verdicts: Iterable[Verdict]) -> list[str]:
     is said once.
     """
     marked = [verdict for verdict in verdicts if verdict.good and verdict.conditional]
-    told: dict[str, list[str]] = {}
-    for finding in dict.fromkeys(finding for verdict in marked for finding in verdict.conditions):
+    told: dict[str, dict[str, None]] = {}  # by what is said, the executors in order
+    for finding in (finding for verdict in marked for finding in verdict.conditions):
         executor, said = finding.said_of or ("", finding.text)
-        told.setdefault(said, []).append(executor)
+        told.setdefault(said, {})[executor] = None
     if not told:
         return []
-    lines = (f"  {_of(executors)}{said}" for said, executors in told.items())
+    lines = (f"  {_of(list(executors))}{said}" for said, executors in told.items())
     return ["", "Bounds are conditional for these reasons:", *lines]
 
 

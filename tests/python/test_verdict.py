@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -243,6 +244,16 @@ def test_what_is_said_of_several_executors_is_said_once() -> None:
         f"  executors {names}: each is assumed to have a processor to itself, which nothing "
         "guaranteed"
     ]
+
+
+def test_what_names_no_executor_is_said_once_as_it_is() -> None:
+    found = verdict(measured=changed(MEASUREMENT, "executors", value=[]))
+    told = [
+        replace(found.conditions[0], text="messages may be lost", executor=executor, said_of=None)
+        for executor in ("e0", "e1")
+    ]
+    said = tables.conditions([replace(found, findings=tuple(told))])[2:]
+    assert said == ["  messages may be lost"]
 
 
 def names_of(found: Verdict) -> list[str]:
