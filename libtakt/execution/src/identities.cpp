@@ -140,6 +140,18 @@ std::optional<ObservedCallbackIndex> Identities::former(ObservedCallbackIndex in
   return *found;
 }
 
+std::optional<ObservedCallbackIndex> Identities::later(ObservedCallbackIndex index) const {
+  const Callback& callback = objects_[index];
+  const auto name = name_of(callback);
+  const auto alike = name ? known_.find(*name) : known_.end();
+  if (alike == known_.end()) return std::nullopt;
+  const auto found = std::ranges::find_if(alike->second, [&](ObservedCallbackIndex other) {
+    return objects_[other].process != callback.process &&
+           has_ended(callback.process, entries_[other.value()].life.made);
+  });
+  return found != alike->second.end() ? std::optional(*found) : std::nullopt;
+}
+
 void Identities::ran(ObservedCallbackIndex callback, InstanceId instance, Instant time) {
   Entry& entry = grow_to(entries_, callback);
   if (++entry.life.runs == 1) {

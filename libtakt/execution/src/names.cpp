@@ -187,11 +187,10 @@ void CallbackIds::assign(const Objects& objects, std::size_t callback) {
 
 const std::string& CallbackIds::of(const Objects& objects, ObservedCallbackIndex callback) {
   // Callbacks that were registered before get their numbers first, as far as they are described.
-  for (std::size_t i = ids_.size(); i <= callback.value(); ++i) {
+  while (ids_.size() <= callback.value()) {  // what one goes on as may be assigned on the way
+    const std::size_t i = ids_.size();
     ids_.emplace_back();
-    if (i == callback.value() || objects.node_of(objects.callbacks[i])) {
-      assign(objects, i);
-    }
+    if (objects.node_of(objects.callbacks[i])) assign(objects, i);
   }
   if (ids_[callback.value()].empty()) {
     assign(objects, callback.value());

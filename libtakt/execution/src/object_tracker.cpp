@@ -119,14 +119,33 @@ void ObjectTracker::go_on(ObservedCallbackIndex former, ObservedCallbackIndex ca
 
 void ObjectTracker::go_on(NodeIndex former, NodeIndex node) {
   Node& from = objects_[node];
-  from.continues = former;
   objects_[former].process = from.process;
   objects_[former].handle = from.handle;
   objects_[former].since = from.since;
   nodes_.at(from.process, from.handle) = former;
+  hand_over(node, former);
+}
+
+void ObjectTracker::go_before(ObservedCallbackIndex callback, ObservedCallbackIndex later) {
+  const auto node = objects_.node_of(objects_[callback]);
+  const auto newer = objects_.node_of(objects_[later]);
+  const Callback& from = objects_[callback];
+  objects_[callback].continues = later;
+  const auto move = [&](const auto& owner) {
+    if (owner) objects_[*owner].callback = later;
+  };
+  move(from.timer);
+  move(from.subscription);
+  move(from.service);
+  move(from.client);
+  if (node != newer) hand_over(*node, *newer);
+}
+
+void ObjectTracker::hand_over(NodeIndex from, NodeIndex to) {
+  objects_[from].continues = to;
   const auto move = [&](auto& list) {
     for (auto& object : list) {
-      if (object.node == node) object.node = former;
+      if (object.node == from) object.node = to;
     }
   };
   move(objects_.publishers);
@@ -598,10 +617,16 @@ void ObjectTracker::finish() {
       name(*entry.callback, handle, entry.symbol);
     }
   });
-  // What has never run is compared in the order in which it was made.
+  // What has never run is what has run since its process ended; else it is compared in the order in
+  // which it was made.
+  for (std::size_t i = 0; i < objects_.callbacks.size(); ++i) {
+    const ObservedCallbackIndex callback(i);
+    if (identities_.is_settled(callback)) continue;
+    if (const auto later = identities_.later(callback)) go_before(callback, *later);
+  }
   for (std::size_t i = 0; i < objects_.callbacks.size(); ++i) {
     const std::string symbol = objects_.callbacks[i].symbol;
-    settle(ObservedCallbackIndex(i), symbol);
+    if (!objects_.callbacks[i].continues) settle(ObservedCallbackIndex(i), symbol);
   }
 }
 

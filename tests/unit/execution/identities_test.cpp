@@ -80,6 +80,22 @@ TEST_F(IdentitiesTest, AProcessThatIsStartedAgainIsOneThing) {
   EXPECT_EQ(goes_on, 1);
 }
 
+TEST_F(IdentitiesTest, AProcessThatEndedBeforeItHandledAnythingIsTheSameThing) {
+  Program first = scenario.program(1);
+  relay(first);
+  scenario.now += 2 * a_second;
+  Program again = scenario.program(2);
+  const auto after = relay(again);
+  handle(again, after, 7);
+  run();
+  const Objects& objects = interpreter.database().objects();
+  EXPECT_THAT(callback_ids(objects), testing::Each("/relay:/s"));
+  ASSERT_EQ(objects.nodes.size(), 2);
+  EXPECT_EQ(objects.nodes[0].continues, NodeIndex(1));
+  EXPECT_EQ(objects.subscriptions[0].callback, objects.subscriptions[1].callback);
+  EXPECT_EQ(objects.subscriptions[0].node, NodeIndex(1));
+}
+
 TEST_F(IdentitiesTest, TwoProcessesThatLiveAtTheSameTimeAreTwo) {
   Program first = scenario.program(1);
   const auto before = relay(first);

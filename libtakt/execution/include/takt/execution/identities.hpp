@@ -41,6 +41,9 @@ class Identities {
   /// one of its own. To be asked once, at its first run.
   std::optional<ObservedCallbackIndex> former(ObservedCallbackIndex callback,
                                               const std::string& symbol);
+  /// The callback of its name that a process has had since the one of this callback, which never
+  /// ran, had ended.
+  [[nodiscard]] std::optional<ObservedCallbackIndex> later(ObservedCallbackIndex callback) const;
   /// A callback that is settled runs.
   void ran(ObservedCallbackIndex callback, InstanceId instance, Instant time);
   [[nodiscard]] bool is_settled(ObservedCallbackIndex callback) const;

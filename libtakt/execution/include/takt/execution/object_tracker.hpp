@@ -155,6 +155,9 @@ class ObjectTracker {
   void go_on(ObservedCallbackIndex former, ObservedCallbackIndex callback);
   /// All that belongs to a node belongs to a former one, which goes on in its place.
   void go_on(NodeIndex former, NodeIndex node);
+  /// Gives the object of a callback that never ran to a later one, which went on with it.
+  void go_before(ObservedCallbackIndex callback, ObservedCallbackIndex later);
+  void hand_over(NodeIndex from, NodeIndex to);
   void own(ProcessIndex process, Handle callback, CallbackHandle::Owner owner, Handle owner_handle);
   void name(ObservedCallbackIndex callback, Handle handle, const std::string& symbol);
   /// The callback that an initialisation event names, if events before it said what it is for.
