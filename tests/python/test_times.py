@@ -160,6 +160,42 @@ def test_time_before_a_subscription_was_there_counts_nowhere() -> None:
         assert chain["max"] <= chain["bound"]
 
 
+def test_latched_messages_are_handed_over_within_a_process() -> None:
+    had = [int(line) for line in (RECORDINGS / "latched-in-process.txt").read_text().split()]
+    found = document(
+        "flow", "latched-in-process", "--from", "/map", "--to", "/sink:/costmap", "--instances"
+    )
+    (flow,) = found["flows"]
+    assert [step["node"] for step in flow["path"]][-2:] == ["/cost", "/sink"]
+    measured = sorted(instance["latency"] for instance in flow["instances"])
+    assert len(measured) == len(had)
+    # /cost runs for 10 ms before it sends.
+    for one, handled in zip(measured, sorted(had), strict=True):
+        assert handled <= one <= handled + 10 * MS + WAKE_UP
+    assert flow["worst"][0]["before_readers"] > 1000 * MS
+
+
+def test_a_late_subscription_waits_for_its_executor_to_spin() -> None:
+    had = [int(line) for line in (RECORDINGS / "latched-spins-later.txt").read_text().split()]
+    flows = document(
+        "flow", "latched-spins-later", "--from", "/map", "--to", "/late", "--instances"
+    )
+    measured = [i for flow in flows["flows"] for i in flow["instances"] if i["before_readers"]]
+    assert len(measured) == 2
+    for instance, handled in zip(sorted(measured, key=lambda i: i["begin"]), had, strict=False):
+        assert abs(instance["latency"] - handled) < CLOCK_READING
+    for chain in document("latency", "latched-spins-later")["chains"]:
+        assert chain["refuted"] == [], chain["refuted"]
+
+
+def test_a_latched_message_that_comes_again_was_sent_once() -> None:
+    (had,) = (RECORDINGS / "latched-again.txt").read_text().split()
+    (flow,) = document("flow", "latched-again", "--from", "/map", "--to", "/sink")["flows"]
+    assert flow["count"] == int(had)
+    for chain in document("latency", "latched-again")["chains"]:
+        assert chain["refuted"] == [], chain["refuted"]
+
+
 def test_a_callback_that_never_ends_is_an_answer() -> None:
     done = run_takt("info", str(RECORDINGS / "hangs.tar.xz"))
     lines = (done.stdout + done.stderr).splitlines()

@@ -42,17 +42,22 @@ const CallbackInstance* CallbackTracker::current(ThreadIndex thread) const {
 
 bool CallbackTracker::may_run_unannounced(ThreadIndex thread) const {
   const State* const now = find(thread);
-  return now != nullptr && now->stack.empty() && (now->speaks || now->last_end);
+  return now != nullptr && now->stack.empty() && (now->speaks_since || now->last_end);
 }
 
 bool CallbackTracker::tells_what_it_does(ThreadIndex thread) const {
   const State* const now = find(thread);
-  return now != nullptr && now->speaks;
+  return now != nullptr && now->speaks_since.has_value();
+}
+
+std::optional<Instant> CallbackTracker::spins_since(ThreadIndex thread) const {
+  const State* const now = find(thread);
+  return now == nullptr ? std::nullopt : now->speaks_since;
 }
 
 bool CallbackTracker::is_of_executor(ThreadIndex thread) const {
   const State* const now = find(thread);
-  return now != nullptr && (now->speaks || now->runs_callbacks);
+  return now != nullptr && (now->speaks_since || now->runs_callbacks);
 }
 
 CallbackInstance& CallbackTracker::start_unannounced(ThreadIndex thread, Instant time,
@@ -271,7 +276,7 @@ void CallbackTracker::executor_event(ThreadIndex thread, Instant time, bool is_w
   State& now = state(thread);
   ExecutorActivity& activity = grow_to(activity_, thread);
   ++activity.events;
-  now.speaks = true;
+  if (!now.speaks_since) now.speaks_since = time;
   if (now.last_end && !now.before_turn) now.before_turn = time - *now.last_end;
   const Duration since = now.chosen_since ? time - *now.chosen_since : Duration{0};
   if (now.stack.empty() && since > longest_choice) {

@@ -246,7 +246,7 @@ void Interpreter::note_late_reader(CallbackInstance& instance, const Callback& c
   const events::Threads& threads = database_.threads_;
   const HostIndex host = threads[callback.process].host;
   if (message->sent >= since || threads[threads[message->thread].process].host != host) return;
-  instance.reader_since = since;
+  instance.reader_since = std::max(since, callbacks_.spins_since(instance.thread).value_or(since));
   Database::LateReader& late = database_.late_readers_[instance.callback];
   ++late.messages;
   late.longest = std::max(late.longest, since - message->sent);
@@ -798,6 +798,7 @@ void Interpreter::note_further_response(ThreadIndex thread) {
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppConstructRingBuffer& buffer) {
   note_made(at, false);
   takes_.clear(at.process, buffer.buffer);  // its address may be that of a buffer that is gone
+  in_process(at.thread) = {};
 }
 
 void Interpreter::on(const Occurrence& at, const tracepoints::RclcppRingBufferEnqueue& message) {

@@ -263,10 +263,15 @@ bool ObjectTracker::is_internal_subscription(ProcessIndex process, Handle rmw_ha
   return endpoint != nullptr && !endpoint->object;
 }
 
-std::optional<SubscriptionIndex> ObjectTracker::buffer_reader(ProcessIndex process,
-                                                              Handle buffer) const {
+std::optional<Handle> ObjectTracker::buffer_object(ProcessIndex process, Handle buffer) const {
   const Handle* const ipb = buffer_owners_.find(process, buffer);
   const Handle* const object = ipb ? buffer_readers_.find(process, *ipb) : nullptr;
+  return object && *object != 0 ? std::optional(*object) : std::nullopt;
+}
+
+std::optional<SubscriptionIndex> ObjectTracker::buffer_reader(ProcessIndex process,
+                                                              Handle buffer) const {
+  const auto object = buffer_object(process, buffer);
   const Handle* const handle = object ? subscription_objects_.find(process, *object) : nullptr;
   return handle ? value_of(subscriptions_.find(process, *handle)) : std::nullopt;
 }
@@ -484,6 +489,7 @@ void ObjectTracker::on(const Occurrence& at, const tracepoints::RclLifecycleTran
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppBufferToIpb& buffer) {
   buffer_owners_.at(at.process, buffer.buffer) = buffer.ipb;
+  buffer_readers_.at(at.process, buffer.ipb) = 0;  // its address may be that of one that is gone
 }
 
 void ObjectTracker::on(const Occurrence& at, const tracepoints::RclcppIpbToSubscription& reader) {

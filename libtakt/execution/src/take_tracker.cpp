@@ -156,7 +156,8 @@ void TakeTracker::enqueue(ProcessIndex process, std::uint64_t buffer, std::uint6
     ++anomalies_.buffered_messages_not_followed;
     return;
   }
-  auto& slots = buffers_.at(process, buffer).slots;
+  RingBuffer& ring = buffers_.at(process, buffer);
+  auto& slots = ring.slots;
   if (slot >= slots.size()) {
     const std::size_t more = slot + 1 - slots.size();
     if (more > max_slots - slots_) {
@@ -166,7 +167,31 @@ void TakeTracker::enqueue(ProcessIndex process, std::uint64_t buffer, std::uint6
     slots_ += more;
     slots.resize(slot + 1);
   }
+  const Publication* const message = messages_.find(publication);
+  if (const auto reader = objects_.buffer_reader(process, buffer)) {
+    if (message == nullptr) {
+      publication = kept(process, objects_.objects()[*reader].topic, ring.handed_over++);
+    }
+  } else if (message != nullptr && !objects_.is_read(process, buffer)) {
+    ring.kept = message->topic;
+    ring.newest = slot;
+    keepers_[{process, message->topic}].insert(buffer);
+  }
   slots[slot] = publication;
+}
+
+PublicationId TakeTracker::kept(ProcessIndex process, TopicIndex topic, std::size_t number) const {
+  const auto keepers = keepers_.find({process, topic});
+  if (keepers == keepers_.end()) return PublicationId::none;
+  const RingBuffer* keeper = nullptr;
+  for (const std::uint64_t buffer : keepers->second) {
+    const RingBuffer* const ring = buffers_.find(process, buffer);
+    if (ring->kept != topic) continue;  // made anew since
+    if (keeper != nullptr) return PublicationId::none;
+    keeper = ring;
+  }
+  if (keeper == nullptr || number >= keeper->slots.size()) return PublicationId::none;
+  return keeper->slots[(keeper->newest + 1 + number) % keeper->slots.size()];
 }
 
 const Received* TakeTracker::dequeue(ThreadIndex thread, Instant time, ProcessIndex process,
@@ -191,7 +216,7 @@ const Received* TakeTracker::dequeue(ThreadIndex thread, Instant time, ProcessIn
 void TakeTracker::clear(ProcessIndex process, std::uint64_t buffer) {
   if (RingBuffer* const ring = buffers_.find(process, buffer)) {
     slots_ -= ring->slots.size();
-    ring->slots = {};
+    *ring = {};
   }
 }
 

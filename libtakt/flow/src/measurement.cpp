@@ -295,7 +295,7 @@ void Measurer::on_instance(const Database& database, const CallbackInstance& ins
   } else if (const auto arrival = instance.late_arrival(); arrival && publication != nullptr) {
     record.activation = *arrival;
     record.cause = sender ? publication->instance : InstanceId::none;
-    record.before_reader = *instance.reader_since - publication->sent;
+    record.before_reader = *arrival - publication->sent;
   } else if (publication != nullptr) {
     record.activation =
         std::min(publication->sent + travel, instance.taken.value_or(instance.start));
@@ -538,8 +538,11 @@ void Measurer::measure_edge(const Database& database, std::size_t index,
   Measurement::Edge& edge = measured_.edges[index];
   ++edge.count;
   SentTogether& together = sent_together_[index];
-  together.number = together.run == publication.instance ? together.number + 1 : 1;
-  together.run = publication.instance;
+  if (together.run != publication.instance) together = {.run = publication.instance};
+  if (instance.source > together.newest) {
+    together.newest = instance.source;
+    ++together.number;
+  }
   edge.most_of_one_run = std::max(edge.most_of_one_run, together.number);
   edge.by_memory += instance.by_memory ? 1 : 0;
   if (!has_statistics_) {

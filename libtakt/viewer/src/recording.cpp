@@ -102,9 +102,8 @@ flow::Activation Recording::activation(const Database& database, const CallbackI
   const execution::Callback& callback = objects[instance.callback];
   flow::Activation known;
   known.by_memory = instance.by_memory;
-  if (const auto arrival = instance.late_arrival()) {
-    known.late = {*instance.reader_since, *arrival};
-  }
+  // In chains the time until the middleware has matched the reader counts nowhere, either.
+  if (const auto arrival = instance.late_arrival()) known.late = {*arrival, *arrival};
   if (const Publication* const source = database.publication(instance.source)) {
     known.times = message_times_.find(objects, *source, instance.callback);
     known.not_before = arrival_order_.not_before(instance, *source);

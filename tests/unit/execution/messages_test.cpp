@@ -238,6 +238,51 @@ TEST_F(InterpreterTest, IntraProcessMessagesAreFollowedThroughTheBuffer) {
   EXPECT_THAT(seen.takes, ElementsAre(PublicationId(1), PublicationId::none));
 }
 
+/// rclcpp hands over what a transient-local publisher has kept in a buffer of its own when a
+/// subscription of the same process is made.
+TEST_F(InterpreterTest, SubscriptionsGetWhatAPublisherOfTheProcessHasKept) {
+  Program program = scenario.program(1);
+  scenario.leave_out(program);
+  const auto node = scenario.node(program, "n");
+  const auto publisher = scenario.publisher(program, node, "/t");
+  const auto other = scenario.publisher(program, node, "/other");
+  const auto make_buffer = [&](std::uint64_t buffer) {
+    scenario.add(program, EventType::rclcpp_construct_ring_buffer, {buffer, 2});
+    scenario.add(program, EventType::rclcpp_buffer_to_ipb, {buffer, buffer + 1});
+  };
+  const auto publish = [&](std::uint64_t handle, std::uint64_t buffer, std::uint64_t slot,
+                           std::uint64_t size) {
+    scenario.add(program, EventType::rclcpp_intra_publish, {handle, 0x55});
+    scenario.add(program, EventType::rclcpp_ring_buffer_enqueue, {buffer, slot, size, size > 2});
+  };
+  make_buffer(0xa0);
+  publish(publisher.handle, 0xa0, 0, 1);
+  publish(publisher.handle, 0xa0, 1, 2);
+  publish(publisher.handle, 0xa0, 0, 3);  // in the place of the first one
+  make_buffer(0xa8);
+  publish(other.handle, 0xa8, 0, 1);
+  scenario.now += 1000;
+  const std::uint64_t object = 0x7000;
+  const std::uint64_t callback = 0x7001;
+  const auto subscription = scenario.subscription(program, node, "/t");
+  make_buffer(0xb0);
+  scenario.add(program, EventType::rclcpp_ipb_to_subscription, {0xb1, object});
+  scenario.add(program, EventType::rclcpp_subscription_callback_added, {object, callback});
+  scenario.add(program, EventType::rclcpp_subscription_init, {subscription.handle, object});
+  for (std::uint64_t slot : {0u, 1u}) {
+    scenario.add(program, EventType::rclcpp_ring_buffer_enqueue, {0xb0, slot, slot + 1, 0});
+  }
+  for (std::uint64_t slot : {0u, 1u}) {
+    scenario.add(program, EventType::rclcpp_ring_buffer_dequeue, {0xb0, slot, 1 - slot});
+    scenario.start(program, callback, true);
+    scenario.end(program, callback);
+  }
+  run();
+  EXPECT_THAT(seen.takes, ElementsAre(PublicationId(2), PublicationId(3)));
+  ASSERT_THAT(seen.instances, SizeIs(2));
+  EXPECT_TRUE(seen.instances[0].reader_since);
+}
+
 TEST_F(InterpreterTest, OnlyAnnouncedRingBuffersAreFollowedAndNotTooManySlots) {
   Program program = scenario.program(1);
   const auto enqueue = [&](std::uint64_t buffer, std::uint64_t slot) {

@@ -74,6 +74,9 @@ class CallbackTracker {
   void wait_begin(ThreadIndex thread, Instant time);
   void wait_end(ThreadIndex thread, Instant time);
 
+  /// When the thread's executor emitted its first event; none if it has emitted none.
+  [[nodiscard]] std::optional<Instant> spins_since(ThreadIndex thread) const;
+
   /// Takes the instances that never ended.
   std::vector<CallbackInstance> finish();
 
@@ -111,8 +114,8 @@ class CallbackTracker {
     std::array<std::optional<Instant>, 3> waits{};
     bool waited = false;
     bool has_waits = false;
-    /// Its executor has emitted an event.
-    bool speaks = false;
+    /// When its executor emitted the first event.
+    std::optional<Instant> speaks_since;
     /// An event has named a callback that runs on it.
     bool runs_callbacks = false;
     /// The executor's last event, if no callback has started since and it does not wait.

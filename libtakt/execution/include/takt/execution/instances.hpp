@@ -101,7 +101,8 @@ struct CallbackInstance {
   /// When the thread took the message, and the message's publication if that is in the trace.
   std::optional<Instant> taken;
   PublicationId source = PublicationId::none;
-  /// The message was sent before the subscription was made, which was then (latched topics).
+  /// The message was sent before the subscription was made (latched topics). This is when that was
+  /// made, or when its executor began to spin, if that was later.
   std::optional<Instant> reader_since;
   /// The executor had kept the message until it chose this instance.
   bool was_chosen = false;
@@ -129,7 +130,7 @@ struct CallbackInstance {
   [[nodiscard]] Duration execution_time() const { return cpu_time.value_or(end - start); }
 
   /// When the message came that was sent before its reader was there, as far as is known: not
-  /// before the reader was made, nor before a sleep ended that the message would have ended.
+  /// before the reader was there, nor before a sleep ended that the message would have ended.
   [[nodiscard]] std::optional<Instant> late_arrival() const {
     if (!reader_since || !taken) return std::nullopt;
     return std::min(std::max(*reader_since, slept_until.value_or(*reader_since)), *taken);

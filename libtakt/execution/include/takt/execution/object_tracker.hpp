@@ -83,6 +83,10 @@ class ObjectTracker {
     return buffer_owners_.find(process, buffer) != nullptr;
   }
   /// The subscription that reads a ring buffer.
+  /// Whether the buffer is a subscription's, and not a publisher's own.
+  [[nodiscard]] bool is_read(ProcessIndex process, Handle buffer) const {
+    return buffer_object(process, buffer).has_value();
+  }
   [[nodiscard]] std::optional<SubscriptionIndex> buffer_reader(ProcessIndex process,
                                                                Handle buffer) const;
   [[nodiscard]] std::optional<ServiceIndex> rmw_service(ProcessIndex process,
@@ -122,6 +126,8 @@ class ObjectTracker {
   TopicIndex triggers(ObservedCallbackIndex timer);
 
  private:
+  /// What reads the buffer; none if that is a publisher's own.
+  [[nodiscard]] std::optional<Handle> buffer_object(ProcessIndex process, Handle buffer) const;
   /// An endpoint of the middleware, and the rcl object that stands on it.
   template <typename Object>
   struct Endpoint {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -73,7 +75,8 @@ class TakeTracker {
                                     std::uint64_t rmw_client, std::int64_t sequence_number);
 
   /// A message entered a ring buffer, or the buffer's slot was taken, or the buffer was emptied or
-  /// made anew.
+  /// made anew. Without a publication it is one that a publisher's own buffer has kept for
+  /// subscriptions that come later (transient local durability), and that one gets as it is made.
   void enqueue(ProcessIndex process, std::uint64_t buffer, std::uint64_t slot,
                PublicationId publication);
   const Received* dequeue(ThreadIndex thread, Instant time, ProcessIndex process,
@@ -128,9 +131,18 @@ class TakeTracker {
   };
   struct RingBuffer {
     std::vector<PublicationId> slots;
+    /// Of a publisher's own buffer: its topic, and the slot of its newest message.
+    std::optional<TopicIndex> kept;
+    std::size_t newest = 0;
+    /// Of a subscription's buffer: how many messages it got as it was made.
+    std::size_t handed_over = 0;
   };
   Pending& pending(ThreadIndex thread);
   const Received* receive(ThreadIndex thread, const Received& received);
+  /// The message that publishers of the process have kept on the topic and of which `number` are
+  /// older; none if several publishers have kept some, as nothing tells whose it is.
+  [[nodiscard]] PublicationId kept(ProcessIndex process, TopicIndex topic,
+                                   std::size_t number) const;
   /// Receives a request or response with this key, whose publication may still be found later.
   const Received* receive_call(ThreadIndex thread, Received received, const MessageIndex::Key& key);
   /// Remembers a message that was taken at `time` and whose publication may be found later.
@@ -154,6 +166,8 @@ class TakeTracker {
   std::vector<char> found_empty_;
   KeptMessages<Received> kept_{max_kept};
   HandleMap<RingBuffer> buffers_;
+  /// The publishers' own buffers.
+  std::map<std::pair<ProcessIndex, TopicIndex>, std::set<std::uint64_t>> keepers_;
   std::size_t slots_ = 0;  // of all buffers
   /// Takes whose publication has not been seen. The index holds them in the place of publications:
   /// `instance` handles the message, `cause` is the publication once that has been found.

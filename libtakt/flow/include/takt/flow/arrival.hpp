@@ -48,8 +48,8 @@ class ArrivalOrder {
   std::map<std::pair<execution::ObservedCallbackIndex, execution::PublisherIndex>, Newest> newest_;
 };
 
-/// A run's message was sent before its reader was made: when that was, and when the message came
-/// (execution::CallbackInstance::late_arrival()).
+/// A run's message was sent before its reader was made: when that was there, and when the message
+/// came (execution::CallbackInstance::late_arrival()).
 struct Late {
   Instant since;
   Instant arrival;

@@ -367,6 +367,8 @@ class Measurer final : public execution::Observer {
   struct SentTogether {
     execution::InstanceId run = execution::InstanceId::none;
     std::uint64_t number = 0;
+    /// A subscription that is made anew gets latched messages that came before once more.
+    execution::PublicationId newest = execution::PublicationId::none;
   };
   std::vector<SentTogether> sent_together_;
   InputsOfChains inputs_;
