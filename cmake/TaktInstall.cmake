@@ -1,7 +1,7 @@
 # What `cmake --install` installs, and where:
 #
 #   lib/*.a, include/takt/, lib/cmake/takt/    the C++ modules: find_package(takt), takt::analysis …
-#   lib/takt/bin/, lib/takt/lib/               what runs inside ROS 2 processes (python/takt/runtime.py)
+#   lib/takt/bin/, lib/takt/lib/               what runs inside ROS 2 processes (python/takt/processes/runtime.py)
 #   lib/python3.X/site-packages/, bin/takt     the command line
 #   share/takt/, share/ament_index/            what tools of ROS 2 ask a package for
 #

@@ -2,7 +2,7 @@
 
 libtakt describes the fields of takt/model; its schema follows from them. The schemas of the other
 documents are written by hand, but for the names of stages. Python's types,
-python/takt/document_types.py, follow from all. The viewer has the stages from here, too.
+python/takt/documents/types.py, follow from all. The viewer has the stages from here, too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import takt_native
-from takt.typed import Document
+from takt.documents.typed import Document
 
 PYTHON = Path(__file__).parents[1] / "python" / "takt"
 SCHEMAS = PYTHON / "schemas"
@@ -49,7 +49,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from takt.typed import EMPTY, Between, Document, Key
+from takt.documents.typed import EMPTY, Between, Document, Key
 '''
 
 LARGEST = 2**63 - 1

@@ -25,7 +25,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from takt import pipeline
-from takt.document_types import Summary
+from takt.documents.types import Summary
 from takt.fleet import comparison, summary
 
 Json = dict[str, Any]

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import takt_native
-from takt import recorder
+from takt.recordings import recorder
 
 MODEL = Path(__file__).resolve().parents[2] / "models" / "navigation_robot.json"
 PERIOD = 0.1

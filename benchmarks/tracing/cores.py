@@ -23,7 +23,8 @@ import time
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from takt import loopback, runtime
+from takt import loopback
+from takt.processes import runtime
 
 PROGRAMS = {"record": 4, "watch": 5}
 ROUNDS = 5

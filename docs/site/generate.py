@@ -20,7 +20,7 @@ from takt import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON_MODULES = {
-    "takt.trace": "Traces as columns",
+    "takt.recordings.trace": "Traces as columns",
     "takt.testing": "Tests of ROS 2 programs",
     "takt.pipeline": "From traces to documents",
     "takt.executors": "Executors for rclpy",

@@ -9,10 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
-from takt import built, console
+from takt import built
 from takt.errors import UserError
-from takt.experiments import RATIO, Row, Rows
-from takt.formatting import duration
+from takt.text import console
+from takt.text.formatting import duration
+from takt.trials.experiments import RATIO, Row, Rows
 
 STEPS = 5000
 SEEDS = 5

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import takt_design
-from takt import pipeline, recorder
+from takt import pipeline
 from takt.errors import UserError
-from takt.experiments import Row, Rows
+from takt.recordings import recorder
+from takt.trials.experiments import Row, Rows
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import takt_native
-from takt.experiments import Row, Rows
+from takt.trials.experiments import Row, Rows
 
 INSTANCES = 12_000
 """Every 10 ms for 120 s."""

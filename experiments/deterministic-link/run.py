@@ -6,8 +6,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Sequence
 
-from takt import console
-from takt.experiments import Row, Rows
+from takt.text import console
+from takt.trials.experiments import Row, Rows
 
 from . import fast_dds, namespaces
 from .namespaces import Arrival, Stream, link, program, watched

@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from takt import console, experiments, loopback, node_runs, pipeline
+from takt import loopback, pipeline
 from takt.errors import UserError
-from takt.experiments import Row, Rows, drawn
-from takt.node_runs import Log, Missed
+from takt.text import console
+from takt.trials import experiments, node_runs
+from takt.trials.experiments import Row, Rows, drawn
+from takt.trials.node_runs import Log, Missed
 
 Json = dict[str, Any]
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy
 
-from takt.experiments import Row, Rows
 from takt.handoff import design, grids, monotone, plant
 from takt.handoff.attack import Attack
 from takt.handoff.grids import Grid
 from takt.handoff.linear import allowed_errors, linearise
+from takt.trials.experiments import Row, Rows
 
 from .play import play
 

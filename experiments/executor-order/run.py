@@ -12,7 +12,7 @@ from typing import Any
 import takt_design
 from takt import loopback
 from takt.errors import UserError
-from takt.experiments import Row, Rows
+from takt.trials.experiments import Row, Rows
 
 Json = dict[str, Any]
 Spans = tuple[tuple[str, float, float], ...]

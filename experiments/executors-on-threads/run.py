@@ -9,10 +9,10 @@ from types import ModuleType
 from typing import Any
 
 import takt_design
-from takt import experiments, node_runs
 from takt.errors import UserError
-from takt.experiments import RATIO, Row, Rows, drawn
-from takt.node_runs import Missed
+from takt.trials import experiments, node_runs
+from takt.trials.experiments import RATIO, Row, Rows, drawn
+from takt.trials.node_runs import Missed
 
 Json = dict[str, Any]
 Spans = tuple[tuple[str, float, float], ...]

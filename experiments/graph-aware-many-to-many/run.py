@@ -8,7 +8,7 @@ from typing import Any
 
 import takt_design
 import takt_native
-from takt.experiments import Row, Rows
+from takt.trials.experiments import Row, Rows
 
 Json = dict[str, Any]
 

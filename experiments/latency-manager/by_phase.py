@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from takt.experiments import Row, Rows, drawn
-from takt.node_runs import Log, Span
-from takt.scheduling_trials import Outcome, Spent
+from takt.trials.experiments import Row, Rows, drawn
+from takt.trials.node_runs import Log, Span
+from takt.trials.scheduling_trials import Outcome, Spent
 
 MS = 1_000_000
 PHASES = ("no load", "normal load", "high load")

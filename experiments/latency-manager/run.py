@@ -14,9 +14,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from takt.experiments import Row, Rows
-from takt.node_runs import Log
-from takt.scheduling_trials import Goal, Outcome, Way, load, measure
+from takt.trials.experiments import Row, Rows
+from takt.trials.node_runs import Log
+from takt.trials.scheduling_trials import Goal, Outcome, Way, load, measure
 
 from . import by_phase
 

@@ -22,12 +22,13 @@ from pathlib import Path
 from typing import Any
 
 import takt
-import takt.trace
-from takt import console, experiments
+import takt.recordings.trace
 from takt.documents import Model, Shaping, to_json
 from takt.errors import UserError
-from takt.experiments import Row, Rows
 from takt.shaping import gates, plans
+from takt.text import console
+from takt.trials import experiments
+from takt.trials.experiments import Row, Rows
 
 from .chains import (
     FIVE,
@@ -480,7 +481,7 @@ def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[
         recording = takt.load(str(trace))
         runs = recording.runs.join(recording.callbacks, on="callback").sort("start")
         # Tables have times since the epoch, events and stalls those of the monotonic clock.
-        events = takt.trace.Trace(str(trace)).events("ros2:callback_start")
+        events = takt.recordings.trace.Trace(str(trace)).events("ros2:callback_start")
         shift = runs["start"].min() - min(
             when for one in events for when in one["time"].to_pylist()
         )
@@ -501,7 +502,7 @@ def _recorded(case: Case, model: Json, plan: Shaping | None) -> tuple[list[list[
 
 def _waits(trace: Path, shift: int) -> Callable[[str, int], tuple[int, str]]:
     """How long a thread was ready before it ran at that time, and what ran meanwhile."""
-    events = takt.trace.Trace(str(trace))
+    events = takt.recordings.trace.Trace(str(trace))
     switches: dict[int, list[tuple[int, str]]] = {}
     wakes: dict[int, list[int]] = {}
     if not SCHEDULER_EVENTS.is_dir():

@@ -20,7 +20,7 @@ from typing import Any
 import numpy
 
 import takt_native
-from takt import loopback, runtime
+from takt import loopback
 from takt.documents import (
     Activation,
     Callback,
@@ -31,9 +31,10 @@ from takt.documents import (
     ShapingBand,
 )
 from takt.errors import UserError
-from takt.experiments import Row, Rows
+from takt.processes import runtime
 from takt.shaping import plans
 from takt.shaping.gate_process import Gates
+from takt.trials.experiments import Row, Rows
 
 from .chains import MS
 from .control import EFFORT, STEPS, Design, design, dynamics, trajectory, transition

@@ -9,8 +9,8 @@ from typing import Any
 
 import takt_design
 from takt.documents import Model
-from takt.experiments import RATIO, Row, Rows, drawn
 from takt.shaping import gates, profile
+from takt.trials.experiments import RATIO, Row, Rows, drawn
 
 from . import kernel, loop
 from .chains import (

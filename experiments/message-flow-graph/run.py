@@ -11,9 +11,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from takt import node_runs, pipeline, recorder
+from takt import pipeline
 from takt.errors import UserError
-from takt.experiments import Row, Rows, drawn
+from takt.recordings import recorder
+from takt.trials import node_runs
+from takt.trials.experiments import Row, Rows, drawn
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from takt.experiments import Row, Rows
+from takt.trials.experiments import Row, Rows
 
 Json = dict[str, Any]
 

@@ -11,8 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from takt import console, merging, pipeline, recorder
-from takt.experiments import Row, Rows
+from takt import merging, pipeline
+from takt.recordings import recorder
+from takt.text import console
+from takt.trials.experiments import Row, Rows
 
 from . import graph
 

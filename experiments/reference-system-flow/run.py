@@ -11,9 +11,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from takt import pipeline, recorder
+from takt import pipeline
 from takt.errors import UserError
-from takt.experiments import Row, Rows
+from takt.recordings import recorder
+from takt.trials.experiments import Row, Rows
 
 Json = dict[str, Any]
 

@@ -8,9 +8,10 @@ import os
 from typing import Any
 
 import takt_native
-from takt import console, node_runs
 from takt.errors import UserError
-from takt.experiments import Row, Rows, drawn
+from takt.text import console
+from takt.trials import node_runs
+from takt.trials.experiments import Row, Rows, drawn
 
 Json = dict[str, Any]
 

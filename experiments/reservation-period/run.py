@@ -6,7 +6,7 @@ import json
 
 import takt_design
 import takt_native
-from takt.experiments import Row, Rows
+from takt.trials.experiments import Row, Rows
 
 US = 1_000
 MS = 1_000_000

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import takt_native
-from takt.experiments import Row, Rows
+from takt.trials.experiments import Row, Rows
 
 Json = dict[str, Any]
 

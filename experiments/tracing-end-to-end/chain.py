@@ -11,7 +11,7 @@ import sys
 from itertools import pairwise
 from typing import Any
 
-from takt import node_runs
+from takt.trials import node_runs
 
 Json = dict[str, Any]
 

@@ -6,8 +6,8 @@ import statistics
 import sys
 from pathlib import Path
 
-from takt import console
-from takt.experiments import Row, Rows, drawn, recorded_numbers
+from takt.text import console
+from takt.trials.experiments import Row, Rows, drawn, recorded_numbers
 
 CHAIN = (sys.executable, str(Path(__file__).with_name("chain.py")))
 BACKENDS = ("", "lttng", "ring")

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from takt import console
-from takt.experiments import Row, Rows, recorded_numbers
+from takt.text import console
+from takt.trials.experiments import Row, Rows, recorded_numbers
 
 TALK = Path(__file__).with_name("talk.py")
 BACKENDS = ("lttng", "ring", "ebpf")

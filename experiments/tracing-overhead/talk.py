@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from takt import node_runs
+from takt.trials import node_runs
 
 Json = dict[str, Any]
 

@@ -9,8 +9,8 @@ import random
 from typing import Any
 
 import takt_native
-from takt import console
-from takt.experiments import Row, Rows, drawn
+from takt.text import console
+from takt.trials.experiments import Row, Rows, drawn
 
 from . import benchmark
 

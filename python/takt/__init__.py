@@ -10,11 +10,11 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """Imports what notebooks use on first use, because it needs the C++ library."""
     if name == "open":
-        from takt.trace import Trace
+        from takt.recordings.trace import Trace
 
         return Trace
     if name == "load":
-        from takt.recording import Recording
+        from takt.recordings.recording import Recording
 
         return Recording
     if name == "load_store":

@@ -22,7 +22,7 @@ import click
 from click import BadParameter
 from click.exceptions import Exit
 
-from takt import times
+from takt.text import times
 
 __all__ = ["Argument", "BadParameter", "Exit", "ExplainedArgument", "Option", "command"]
 

@@ -20,10 +20,11 @@ from typing import Any
 import click
 
 import takt
-from takt import arguments, built, console, libraries
+from takt import arguments, built, libraries
 from takt.arguments import Exit
 from takt.errors import UserError
-from takt.formatting import printable
+from takt.text import console
+from takt.text.formatting import printable
 
 # Exit statuses. 0: done, or the answer is yes.
 ANSWER_IS_NO = 1

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from takt.errors import UserError
-from takt.formatting import printable
+from takt.text.formatting import printable
 
 LARGEST_DOCUMENT = 256 * 1024 * 1024
 """Bytes. No document of ours comes near this; a larger file was named by mistake."""

@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import takt_native
-from takt import console, documents, files, pipeline, processors, times
+from takt import documents, files, pipeline, processors
 from takt.arguments import Argument, BadParameter, Option
 from takt.documents import Bounds, Measurement, Model
 from takt.errors import UserError
+from takt.text import console, times
 
 SHELL_PIPES = "/dev/fd/"
 

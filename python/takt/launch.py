@@ -32,8 +32,8 @@ from launch.utilities.type_utils import normalize_typed_substitution, perform_ty
 
 import takt_native
 from takt.errors import UserError
-from takt.formatting import data_size
-from takt.recorder import DEFAULT_EVENTS, Running, lost, preloaded, traced
+from takt.recordings.recorder import DEFAULT_EVENTS, Running, lost, preloaded, traced
+from takt.text.formatting import data_size
 
 
 @expose_action("takt_record")

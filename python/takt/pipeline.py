@@ -9,10 +9,11 @@ from datetime import datetime, timezone
 from typing import Any
 
 import takt_native
-from takt import __version__, console, documents
+from takt import __version__, documents
 from takt.documents import Bounds, Explanation, Measurement, Model, Simulation
+from takt.documents.typed import AnyDocument
 from takt.processors import Processors
-from takt.typed import AnyDocument
+from takt.text import console
 
 Json = dict[str, Any]
 
@@ -53,7 +54,7 @@ def synthesize(traces: Sequence[str], options: Json | None = None) -> Json:
     with console.progress("Building the timing model") as progress:
         made = _document(takt_native.synthesize(list(traces), json.dumps(options or {}), progress))
     if len(traces) > 1:
-        from takt import runs
+        from takt.documents import runs
 
         if warning := runs.in_a_row((trace, info([trace])) for trace in traces):
             made["provenance"].setdefault("warnings", []).append(warning)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import takt_native
 from takt.arguments import Option
-from takt.formatting import count
+from takt.text.formatting import count
 
 CAPACITY = 90
 """Percent of a core that the kernel grants reservations unless told otherwise: sched_rt_runtime_us

@@ -24,10 +24,11 @@ import pytest
 
 import takt
 import takt_native
-from takt import flow as flow_words
-from takt import losses, pipeline
+from takt import pipeline
+from takt.documents import losses
 from takt.errors import UserError
-from takt.recorder import DEFAULT_EVENTS, Request, Running, record
+from takt.flows import flow as flow_words
+from takt.recordings.recorder import DEFAULT_EVENTS, Request, Running, record
 
 Event = dict[str, Any]
 
@@ -106,9 +107,9 @@ class Flow:
 @contextmanager
 def recording(output: Path, *, backend: str = "ring") -> Iterator[Recorded]:
     """Records what runs, this process included, while the block is executed. The ring and LTTng see
-    processes that have loaded Takt's libtracetools.so (takt.runtime.tracetools()), ebpf all.
-    UserError at the block's end if the recording has failed meanwhile, because the disk was full
-    for instance.
+    processes that have loaded Takt's libtracetools.so (takt.processes.runtime.tracetools()), ebpf
+    all. UserError at the block's end if the recording has failed meanwhile, because the disk was
+    full for instance.
     """
     started = takt_native.Recording(
         backend, str(output), list(DEFAULT_EVENTS), kernel=False, only_started=False

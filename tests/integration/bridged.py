@@ -22,7 +22,8 @@ from typing import Any
 import pytest
 
 from recording import PROGRAMS, TAKT, until
-from takt import bridging, experiments
+from takt.live import bridging
+from takt.trials import experiments
 
 Json = dict[str, Any]
 

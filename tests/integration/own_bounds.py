@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from recording import Run
-from takt import assumptions, pipeline
-from takt.assumptions import Finding, Standing, Subject
+from takt import pipeline
 from takt.documents import Bounds, Measurement
+from takt.verdicts import assumptions
+from takt.verdicts.assumptions import Finding, Standing, Subject
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,9 @@ import pytest
 
 import takt_design
 import takt_native
-from takt import inputs, pipeline, processors, remedies, runner, verdict
+from takt import inputs, pipeline, processors
+from takt.trials import runner
+from takt.verdicts import remedies, verdict
 
 MODELS = Path(__file__).resolve().parents[2] / "models"
 

@@ -20,8 +20,8 @@ import pytest
 
 from children import Child
 from recording import PROGRAMS, TAKT, until
-from takt import runtime
 from takt.documents import GatePhase, Model, ServerSlot, to_json
+from takt.processes import runtime
 from takt.shaping import loops, plans
 from takt.shaping.dispatcher import INSIDE, Dispatcher
 

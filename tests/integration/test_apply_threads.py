@@ -240,7 +240,8 @@ def test_other_files_and_options_are_refused(tmp_path: Path) -> None:
 
 def test_what_runs_already_is_as_it_was_afterwards(tmp_path: Path) -> None:
     """With the library preloaded by hand, as programs have it that run for long."""
-    from takt import recorder, runtime
+    from takt.processes import runtime
+    from takt.recordings import recorder
 
     class Nothing:
         def environment(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 
 from bridged import End, Json, Network, digests, joined, needs_hosts, write_files
 from recording import TAKT, until
-from takt import bridging
+from takt.live import bridging
 
 MEGABYTE = 1_000_000
 

@@ -23,7 +23,7 @@ import pytest
 
 from message_histories import System, latencies
 from recording import TAKT, is_gone, until
-from takt.formatting import duration
+from takt.text.formatting import duration
 
 # The first test waits for the whole demo.
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]

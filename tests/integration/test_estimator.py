@@ -22,8 +22,8 @@ from rcl_interfaces.srv import SetParameters
 from std_msgs.msg import Float64MultiArray, String
 
 from recording import TAKT
-from takt import control, runtime
 from takt.errors import UserError
+from takt.processes import control, runtime
 
 LONG = 60.0
 """Seconds in which anything comes, however busy the machine."""

@@ -16,7 +16,7 @@ import pytest
 import babeltrace
 from children import Child
 from recording import PROGRAMS, TAKT, info, needs_privileges, until
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
 
 PIPELINE = Path(__file__).resolve().parents[2] / "models" / "pipeline.json"
 ROBOT = [sys.executable, str(PROGRAMS / "course.py")]

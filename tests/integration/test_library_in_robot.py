@@ -14,7 +14,7 @@ from pathlib import Path
 import babeltrace
 from children import Child
 from recording import TAKT, Run, needs_root, record, stop, until
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
 
 LIBRARY = "import ctypes, os, sys; library = ctypes.CDLL('libtracetools.so')\n"
 EMIT = LIBRARY + "emit = lambda n: library.ros_trace_rclcpp_executor_wait_for_work(\n"

@@ -158,7 +158,7 @@ def test_a_copy_of_a_recording_says_which_processes_it_lacks(tmp_path: Path, bac
 
 
 def _tracetools() -> Path:
-    from takt.runtime import tracetools
+    from takt.processes.runtime import tracetools
 
     return tracetools()
 

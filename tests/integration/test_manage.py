@@ -19,7 +19,8 @@ import pytest
 from children import Child
 from recording import TAKT, is_gone, needs_privileges
 from running_robots import PROGRAMS_OF, RCLCPP, Robot, end, folder_of_all
-from takt import documents, loopback, runtime
+from takt import documents, loopback
+from takt.processes import runtime
 from takt.shaping import plans
 
 Json = dict[str, Any]

@@ -21,7 +21,8 @@ import pytest
 
 from children import Child
 from recording import TAKT, until
-from takt import loopback, runtime
+from takt import loopback
+from takt.processes import runtime
 
 pytestmark = pytest.mark.alone
 Json = dict[str, Any]

@@ -15,8 +15,8 @@ import pytest
 
 from children import Child
 from recording import PROGRAMS, Run, needs_privileges, takt
-from takt.recorder import RCLPY_TRACING
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
+from takt.recordings.recorder import RCLPY_TRACING
 
 Json = dict[str, Any]
 

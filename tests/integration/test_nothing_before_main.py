@@ -15,7 +15,7 @@ import pytest
 
 import babeltrace
 from recording import Run, needs_root, takt
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
 
 BACKENDS = ["lttng", "ring"]
 

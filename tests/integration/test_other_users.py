@@ -19,7 +19,7 @@ import pytest
 import babeltrace
 from children import Child
 from recording import EBPF, TAKT, TICK, needs_privileges, needs_root, until
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
 
 # Directories that others may have planted
 

@@ -17,7 +17,7 @@ import pytest
 
 from own_bounds import Seen, judge
 from recording import PROGRAMS, Run, needs_privileges
-from takt.assumptions import Standing, Subject
+from takt.verdicts.assumptions import Standing, Subject
 
 SEED = int(os.environ.get("TAKT_SEED", "1"))
 COUNT = int(os.environ.get("TAKT_PROGRAMS", "1"))

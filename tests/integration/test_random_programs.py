@@ -18,7 +18,7 @@ import pytest
 
 from own_bounds import Response, judge
 from recording import PROGRAMS, Run, needs_privileges
-from takt.assumptions import Subject
+from takt.verdicts.assumptions import Subject
 
 SEED = int(os.environ.get("TAKT_SEED", "1"))
 COUNT = int(os.environ.get("TAKT_PROGRAMS", "3"))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from recording import PROGRAMS, TAKT, Run
-from takt.recorder import RCLPY_TRACING
+from takt.recordings.recorder import RCLPY_TRACING
 
 TICKS = 50
 

@@ -140,13 +140,13 @@ def test_a_program_that_runs_is_selected_from_too(tmp_path: Path) -> None:
 
 
 def _library() -> str:
-    from takt import runtime
+    from takt.processes import runtime
 
     return str(runtime.tracetools())
 
 
 def _hook() -> str:
-    from takt.recorder import RCLPY_TRACING
+    from takt.recordings.recorder import RCLPY_TRACING
 
     return str(RCLPY_TRACING)
 

@@ -16,7 +16,7 @@ import babeltrace
 import takt_native
 from children import Child
 from recording import TAKT, needs_privileges, until
-from takt import labels
+from takt.recordings import labels
 
 # An object at the start, then more events than a megabyte holds, a line, and one more object. The
 # program stays on one processor: LTTng has a buffer for each, and one may keep events that are

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 from recording import PROGRAMS, Run
-from takt import assumptions, pipeline
-from takt.assumptions import Standing, Subject
+from takt import pipeline
+from takt.verdicts import assumptions
+from takt.verdicts.assumptions import Standing, Subject
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(200)]
 SECONDS = 8

@@ -226,7 +226,7 @@ def exported(library: Path) -> set[str]:
 
 
 def test_every_function_of_the_stock_library_is_there() -> None:
-    from takt.runtime import tracetools
+    from takt.processes.runtime import tracetools
 
     stock = next(
         library
@@ -240,7 +240,7 @@ def test_every_function_of_the_stock_library_is_there() -> None:
 
 def test_untraced_programs_run_as_ever(tmp_path: Path) -> None:
     """No session daemon, not even a place for one: the calls do nothing."""
-    from takt.runtime import tracetools
+    from takt.processes.runtime import tracetools
 
     done = subprocess.run(
         [sys.executable, str(PROGRAMS / "emit.py")],

@@ -30,7 +30,7 @@ from recording import (
     record,
     until,
 )
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
 
 MODEL = Path(__file__).resolve().parents[2] / "models" / "pipeline.json"
 BACKENDS = ["lttng", "ring", EBPF]

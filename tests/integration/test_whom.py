@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from recording import PROGRAMS, TAKT, takt
-from takt.runtime import tracetools
+from takt.processes.runtime import tracetools
 
 ALONE = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 

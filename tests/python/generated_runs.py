@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy
 
-from takt.document_types import Summary
-from takt.fleet.histogram import LOG_GROWTH
+from takt.documents.types import Summary
+from takt.histogram import LOG_GROWTH
 
 Json = dict[str, Any]
 

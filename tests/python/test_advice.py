@@ -19,11 +19,12 @@ import pytest
 import takt_design
 import takt_native
 from robot import Json
-from takt import cli, inputs, pipeline, remedies, verdict
-from takt.assumptions import Finding, Standing, Subject
-from takt.formatting import duration
+from takt import cli, inputs, pipeline
 from takt.inputs import ModelText
 from takt.processors import CAPACITY
+from takt.text.formatting import duration
+from takt.verdicts import remedies, verdict
+from takt.verdicts.assumptions import Finding, Standing, Subject
 
 ROOT = Path(__file__).parents[2]
 MODELS = ROOT / "models"

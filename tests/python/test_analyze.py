@@ -12,7 +12,7 @@ import pytest
 
 from robot import FIXTURES, changed, raw, run_takt
 from takt.documents import Model
-from takt.names import label, labels
+from takt.documents.names import label, labels
 
 MODEL = FIXTURES / "model.json"
 MODELS = Path(__file__).parents[2] / "models"

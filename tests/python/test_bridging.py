@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from takt import bridging, runtime
 from takt.errors import UserError
+from takt.live import bridging
+from takt.processes import runtime
 
 PROGRAM = """#!/bin/sh
 echo "{\\"event\\": \\"notice\\", \\"text\\": \\"logs go to $RCUTILS_LOGGING_USE_STDOUT\\"}"
@@ -37,7 +38,7 @@ def test_a_key_that_cannot_be_written_is_not_there(tmp_path: Path) -> None:
     key = tmp_path / "key"
     program = (
         "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-        "from takt import bridging\n"
+        "from takt.live import bridging\n"
         f"bridging.make_key({str(key)!r})\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

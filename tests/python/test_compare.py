@@ -19,7 +19,7 @@ import pytest
 
 from generated_runs import CHAIN, MESSAGES, MILLISECOND, PATH, SPREAD, a_run, durations, runs
 from robot import changed, run_takt
-from takt.document_types import Summary
+from takt.documents.types import Summary
 from takt.fleet import comparison, page, statistics
 from takt.fleet import runs as fleet_runs
 from takt.fleet.comparison import Figure, Subject

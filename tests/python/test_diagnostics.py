@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from takt import alerts, diagnostics
-from takt.terminal import plain
+from takt.live import alerts, diagnostics
+from takt.text.terminal import plain
 
 Json = dict[str, Any]
 

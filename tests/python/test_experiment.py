@@ -18,7 +18,8 @@ import numpy
 import pytest
 
 from robot import run_takt
-from takt import built, experiments
+from takt import built
+from takt.trials import experiments
 
 Json = dict[str, Any]
 

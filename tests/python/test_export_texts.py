@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from takt.export import _CsvFile
+from takt.exports.export import _CsvFile
 
 HOSTILE = ["=cmd|' /C calc'!A0", "+1+2", "-2+3", "@SUM(1)", "/node", "a\x1b[31m\u202eb", "\t=1"]
 

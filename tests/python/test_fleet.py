@@ -27,7 +27,7 @@ import pytest
 import takt as package
 from generated_runs import PATH, a_run
 from robot import changed, run_takt
-from takt.document_types import Summary
+from takt.documents.types import Summary
 from takt.errors import UserError
 from takt.fleet import (
     change_points,

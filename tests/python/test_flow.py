@@ -13,11 +13,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from robot import run_takt
-from takt import pipeline, recording
+from takt import pipeline
 from takt.documents import Callback, Edge, Model
-from takt.flow import MOST_CHAINS, cause, chains, left_out, names, story
-from takt.formatting import duration
+from takt.flows.flow import MOST_CHAINS, cause, chains, left_out, names, story
+from takt.recordings import recording
 from takt.testing import Recorded
+from takt.text.formatting import duration
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDINGS = ROOT / "tests/recordings"

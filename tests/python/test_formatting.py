@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takt.formatting import count, data_size, duration, frequency, printable
+from takt.text.formatting import count, data_size, duration, frequency, printable
 
 UNITS = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 

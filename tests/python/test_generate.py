@@ -16,10 +16,11 @@ from jsonschema import Draft202012Validator
 import takt_design
 import takt_native
 from robot import run_takt
-from takt import documents, pipeline, verdict
+from takt import documents, pipeline
 from takt.documents import Executor, Model
 from takt.errors import UserError
 from takt.report import modelled, view
+from takt.verdicts import verdict
 
 MODELS = 60
 MUTATIONS = 1500

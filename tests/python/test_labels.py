@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from robot import run_takt
-from takt import labels
 from takt.errors import UserError
+from takt.recordings import labels
 
 RECORDING = Path(__file__).parents[1] / "recordings" / "pipeline-ring.tar.xz"
 

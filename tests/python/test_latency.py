@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from robot import FIXTURES, Json, changed, raw, run_takt
-from takt import inputs, pipeline, remedies, runs, verdict
+from takt import inputs, pipeline
+from takt.documents import runs
 from takt.errors import UserError
-from takt.formatting import NONE, duration
+from takt.text.formatting import NONE, duration
+from takt.verdicts import remedies, verdict
 
 DOCUMENTS = [FIXTURES / f"{name}.json" for name in ("model", "bounds", "measurement")]
 PIPELINE = Path(__file__).parents[2] / "models" / "pipeline.json"

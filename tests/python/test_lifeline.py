@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from takt import lifeline
-from takt.competing_load import competing_load
+from takt.processes import lifeline
+from takt.processes.competing_load import competing_load
 
 LOAD = """
-from takt.competing_load import competing_load
+from takt.processes.competing_load import competing_load
 with competing_load() as raise_to:
     raise_to(3)
     print("ready", flush=True)
@@ -23,7 +23,7 @@ with competing_load() as raise_to:
 """
 BOUND = """
 import signal, subprocess, sys
-from takt import lifeline
+from takt.processes import lifeline
 subprocess.Popen(lifeline.bound([sys.executable, "-c", sys.argv[1]], signal.SIGTERM))
 input()
 """

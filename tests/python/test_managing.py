@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from robot import run_takt
-from takt import managing
-from takt.companion import Companion
 from takt.errors import UserError
-from takt.terminal import Table
+from takt.live import managing
+from takt.processes.companion import Companion
+from takt.text.terminal import Table
 
 HEADER = json.dumps(
     {

@@ -14,7 +14,7 @@ from mcap.reader import make_reader
 import takt
 import takt_native
 from robot import run_takt
-from takt import latency_series
+from takt.exports import latency_series
 
 RECORDING = Path(__file__).resolve().parents[1] / "recordings" / "autoware.tar.xz"
 GOALS = """

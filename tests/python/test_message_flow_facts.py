@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from takt import runtime
+from takt.processes import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "libtakt/tracepoints/include/takt/tracepoints/ros2.def"

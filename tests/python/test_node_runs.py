@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from takt.node_runs import Log, Machine, Missed, Span
+from takt.trials.node_runs import Log, Machine, Missed, Span
 
 Json = dict[str, Any]
 

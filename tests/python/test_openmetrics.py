@@ -11,9 +11,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from robot import run_takt
-from takt import openmetrics
+from takt.exports import openmetrics
 from takt.fleet import summary
-from takt.fleet.histogram import RELATIVE_ERROR, Histogram
+from takt.histogram import RELATIVE_ERROR, Histogram
 
 RECORDING = Path(__file__).resolve().parents[1] / "recordings" / "autoware.tar.xz"
 

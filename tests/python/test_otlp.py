@@ -16,8 +16,8 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 import takt
 from robot import run_takt
-from takt import labels
-from takt.parts import PARTS
+from takt.recordings import labels
+from takt.text.parts import PARTS
 
 RECORDING = Path(__file__).resolve().parents[1] / "recordings" / "autoware.tar.xz"
 GOALS = """

@@ -10,7 +10,7 @@ import pytest
 
 import takt_native
 from takt import inputs, pipeline
-from takt.parts import STAGES
+from takt.text.parts import STAGES
 from test_flow import RECORDINGS, ROOT, document
 from test_links import RECORDINGS as LINKS
 

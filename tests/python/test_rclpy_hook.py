@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from takt.recorder import RCLPY_TRACING
+from takt.recordings.recorder import RCLPY_TRACING
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from takt import readers
+from takt.processes import readers
 
 READER = """
 import fcntl, os, struct, sys

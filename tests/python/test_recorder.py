@@ -15,10 +15,11 @@ import pytest
 
 import takt_native
 from robot import run_takt
-from takt import recorder, supervision
 from takt.commands import record as record_command
 from takt.errors import UserError
-from takt.recorder import Request, Running, supervise
+from takt.processes import supervision
+from takt.recordings import recorder
+from takt.recordings.recorder import Request, Running, supervise
 
 # An orphan ends after its parent. Its number is free again when the one that it was left to has
 # reaped it.

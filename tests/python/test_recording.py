@@ -18,10 +18,12 @@ import pytest
 
 import takt
 from robot import run_takt
-from takt import export, inputs, pipeline, recording, trace
+from takt import inputs, pipeline
 from takt.commands.info import headline
 from takt.errors import UserError
-from takt.recording import Recording
+from takt.exports import export
+from takt.recordings import recording, trace
+from takt.recordings.recording import Recording
 from takt.testing import Recorded
 
 ROOT = Path(__file__).parents[2]

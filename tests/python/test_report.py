@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from robot import FIXTURES, Json, bounds, changed, measurement, model, raw, run_takt
-from takt import glossary, verdict
 from takt.report import modelled, view
+from takt.text import glossary
+from takt.verdicts import verdict
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL, BOUNDS, MEASUREMENT = raw("model"), raw("bounds"), raw("measurement")

@@ -17,13 +17,15 @@ from typing import Any
 
 import pytest
 
-from takt import cli, experiments, supervision
+from takt import cli
 from takt.commands.experiment import ALL, experiment
 from takt.errors import UserError
-from takt.experiments import Experiment, Row
+from takt.processes import supervision
 from takt.reproduction import catalogue, document, drawings, judged, page, runs, verdict
 from takt.reproduction.catalogue import Document, Item, Kind
 from takt.reproduction.verdict import Verdict
+from takt.trials import experiments
+from takt.trials.experiments import Experiment, Row
 
 Json = dict[str, Any]
 
@@ -437,7 +439,7 @@ def test_an_experiment_that_is_ended_leaves_nothing_running(tmp_path: Path) -> N
         f"import subprocess\ndef run():\n    subprocess.run({words}, check=True)\n    return []\n"
     )
     program = (
-        "import pathlib, sys; from takt import cli, experiments; "
+        "import pathlib, sys; from takt import cli; from takt.trials import experiments; "
         f"experiments.ROOT = pathlib.Path({str(folder.parent)!r}); "
         "sys.exit(cli.main(['experiment', 'x']))"
     )

@@ -15,29 +15,21 @@ from typing import Any
 import pytest
 
 import takt_native
-from takt import (
-    bridging,
-    control,
-    differences,
-    graph,
-    latency_series,
-    managing,
-    recording,
-    runtime,
-    server,
-    stored,
-    tables,
-    times,
-    watching,
-)
 from takt.arguments import BadParameter
 from takt.commands import apply, info
 from takt.documents import ChainBound
 from takt.errors import UserError
+from takt.exports import latency_series
 from takt.handoff import expressions, yaml_file
+from takt.live import bridging, managing, watching
+from takt.processes import control, runtime
+from takt.recordings import recording
+from takt.report import graph, server, stored
 from takt.shaping import gate_process
 from takt.story import recorded
-from takt.terminal import Part, Table, plain
+from takt.text import times
+from takt.text.terminal import Part, Table, plain
+from takt.verdicts import differences, tables
 
 ROOT = Path(__file__).parents[2]
 SECOND = latency_series.SECOND
@@ -353,7 +345,7 @@ def test_a_manager_that_ends_while_its_status_is_published_is_no_error(
     def refuse(_: str) -> Any:
         raise UserError("no takt manage of this user runs")
 
-    monkeypatch.setattr("takt.diagnostics.Publisher", Publisher)
+    monkeypatch.setattr("takt.live.diagnostics.Publisher", Publisher)
     monkeypatch.setattr(managing, "Companion", Program)
     monkeypatch.setattr(control, "request", refuse)
     monkeypatch.setattr(control, "path", lambda: Path("socket"))

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from takt import control, scheduling_trials
 from takt.errors import UserError
-from takt.scheduling_trials import Goal, Trial, Way
+from takt.processes import control
+from takt.trials import scheduling_trials
+from takt.trials.scheduling_trials import Goal, Trial, Way
 
 WAY = Way("by hand")
 GOALS = {"chain": Goal("a", "b", 5.0)}
@@ -53,7 +54,7 @@ def test_a_manager_that_does_not_answer_is_not_waited_for_for_ever(
 
     monkeypatch.setattr(control, "request", request)
     monkeypatch.setattr(scheduling_trials, "LOOK", 0.0)
-    monkeypatch.setattr("takt.scheduling_trials.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("takt.trials.scheduling_trials.time.monotonic", lambda: next(clock))
     program = [sys.executable, "-c", "input()"]
     with subprocess.Popen(program, stdin=subprocess.PIPE) as manager:
         running = Trial(WAY, manager, {}, Path(os.devnull))

@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from takt import inputs, pipeline, stored
+from takt import inputs, pipeline
+from takt.report import stored
 
 RECORDING = Path(__file__).resolve().parents[1] / "recordings" / "autoware.tar.xz"
 

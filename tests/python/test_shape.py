@@ -27,8 +27,8 @@ from shaped import (
 from takt import documents
 from takt.documents import Model, ServerSlot, Shaping, ShapingServer
 from takt.errors import UserError
-from takt.formatting import duration
 from takt.shaping import dispatcher, gate_process, gates, loops, picture, plans, profile, remapping
+from takt.text.formatting import duration
 
 Json = dict[str, Any]
 

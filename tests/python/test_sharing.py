@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from takt import sharing
 from takt.errors import UserError
+from takt.processes import sharing
 
 PUBLISHER = {
     "topic": "/image",

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from robot import run_takt
-from takt import documents, gantt, perfetto
+from takt import documents
 from takt.documents import Instance, Model
+from takt.exports import perfetto
+from takt.planning import gantt
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from robot import run_takt
-from takt import recorder
 from takt.commands import snapshot
 from takt.errors import UserError
+from takt.recordings import recorder
 
 IGNORES = "import signal; signal.signal(signal.SIGUSR1, signal.SIG_IGN); print(flush=True); input()"
 DIES = "print(flush=True); input()"

@@ -122,6 +122,6 @@ def test_the_package_loads_nothing_before_something_is_asked_of_it() -> None:
 
 
 def test_the_types_of_documents_are_not_interpreted_until_one_is_read(tmp_path: Path) -> None:
-    program = "import takt.documents, takt.typed; print(len(takt.typed._DESCRIPTIONS))"
+    program = "from takt.documents import typed; print(len(typed._DESCRIPTIONS))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert json.loads(done.stdout) == 0

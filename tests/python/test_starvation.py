@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from robot import run_takt
-from takt import experiments, pipeline, starvation
+from takt import pipeline
 from takt.documents import Model
+from takt.planning import starvation
+from takt.trials import experiments
 
 Json = dict[str, Any]
 

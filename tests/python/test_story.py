@@ -12,14 +12,16 @@ from typing import Any
 import pytest
 
 from robot import bounds, changed, measurement, model, raw
-from takt import documents, inputs, pipeline, verdict
+from takt import documents, inputs, pipeline
 from takt.documents import Chain
 from takt.errors import UserError
 from takt.inputs import Evaluation, ModelText
-from takt.story import machine, proposal, sentences
+from takt.processes import steal
+from takt.story import proposal, sentences
 from takt.story.beside_load import Look, Run, fate, levels
 from takt.story.proposal import Allowance, Plan, Proposal
 from takt.story.recorded import Recorded, record
+from takt.verdicts import verdict
 
 ROBOT = Path(__file__).resolve().parents[2] / "models" / "delivery_robot.json"
 MS = 1_000_000
@@ -169,26 +171,26 @@ def test_default_scheduler_that_is_late() -> None:
 
 def test_stolen_time_is_the_eighth_number_of_the_first_line() -> None:
     lines = ["cpu  1 2 3 4 5 6 7 300 9 10", "cpu0 1 2 3 4 5 6 7 8 9 10"]
-    assert machine.stolen_by(lines) == 300 / 100  # USER_HZ is 100 on all Linux
-    assert machine.stolen_by(["cpu 1 2 3"]) == 0
-    assert machine.stolen_by([]) == 0
+    assert steal.stolen_by(lines) == 300 / 100  # USER_HZ is 100 on all Linux
+    assert steal.stolen_by(["cpu 1 2 3"]) == 0
+    assert steal.stolen_by([]) == 0
 
 
 def test_what_the_host_took_counts_between_the_readings_around_a_message() -> None:
-    host = machine.StolenTimes([(0, 1.0), (20, 1.0), (40, 1.02), (60, 1.02), (80, 1.05)])
+    host = steal.StolenTimes([(0, 1.0), (20, 1.0), (40, 1.02), (60, 1.02), (80, 1.05)])
     assert host.within(5, 15) == 0
     assert host.within(5, 25) == host.within(25, 35) == 20 * MS
     assert host.within(41, 59) == host.within(40, 60) == 0
     assert host.within(-5, 500) == 50 * MS
-    assert machine.StolenTimes().within(0, 10) == 0
+    assert steal.StolenTimes().within(0, 10) == 0
 
 
 def test_the_host_is_watched_as_long_as_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = iter(range(1_000_000))
-    monkeypatch.setattr(machine, "stolen", lambda: next(taken) / 1000)
+    monkeypatch.setattr(steal, "stolen", lambda: next(taken) / 1000)
     begin = time.time_ns()
-    with machine.StolenTimes() as host:
-        time.sleep(3 * machine.LOOK)
+    with steal.StolenTimes() as host:
+        time.sleep(3 * steal.LOOK)
     end = time.time_ns()
     seen = next(taken)
     assert seen > 2

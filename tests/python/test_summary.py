@@ -15,10 +15,10 @@ from jsonschema import Draft202012Validator
 
 import takt
 from robot import changed, run_takt
-from takt import losses
+from takt.documents import losses
 from takt.errors import UserError
 from takt.fleet import summary
-from takt.fleet.histogram import RELATIVE_ERROR, Histogram
+from takt.histogram import RELATIVE_ERROR, Histogram
 
 AUTOWARE = str(Path(__file__).parents[1] / "recordings" / "autoware.tar.xz")
 

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from takt import console
-from takt.terminal import Table, plain, show, styled, width_of, wrapped
+from takt.text import console
+from takt.text.terminal import Table, plain, show, styled, width_of, wrapped
 
 WORDS = st.text(alphabet="ab é漢", max_size=60)
 
@@ -140,7 +140,7 @@ def test_a_style_goes_on_in_the_next_line_and_colours_nothing_else() -> None:
 def test_colours_are_for_terminals_that_want_them(
     environment: dict[str, str], coloured: bool
 ) -> None:
-    program = "from takt.terminal import *; show(styled('x', 'red'))"
+    program = "from takt.text.terminal import *; show(styled('x', 'red'))"
     terminal = {"TERM": "xterm", **environment}
     reader, writer = pty.openpty()
     subprocess.run(
@@ -155,7 +155,7 @@ def test_colours_are_for_terminals_that_want_them(
 
 
 def test_a_pipe_gets_no_colours_unless_they_are_forced() -> None:
-    program = "from takt.terminal import *; show(styled('x', 'red'))"
+    program = "from takt.text.terminal import *; show(styled('x', 'red'))"
     for force, expected in ((None, b"x\n"), ("1", b"\x1b[31mx\x1b[0m\n")):
         environment = {k: v for k, v in os.environ.items() if not k.endswith("_COLOR")}
         if force:
@@ -168,7 +168,7 @@ def test_a_pipe_gets_no_colours_unless_they_are_forced() -> None:
 
 def test_what_is_renewed_takes_the_place_of_what_was_there() -> None:
     program = (
-        "from takt.terminal import renewed\n"
+        "from takt.text.terminal import renewed\n"
         "with renewed() as renew:\n"
         "    renew(['one', 'two'])\n"
         "    renew(['three'])\n"

@@ -12,8 +12,9 @@ import jsonschema
 import pytest
 
 from robot import run_takt
-from takt import pipeline, thread_plan
+from takt import pipeline
 from takt.errors import UserError
+from takt.planning import thread_plan
 from takt.processors import Processors
 
 Json = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from takt.document_types import Edge, LinkBound
-from takt.typed import EMPTY, Between, Document, FieldError, Key
+from takt.documents.typed import EMPTY, Between, Document, FieldError, Key
+from takt.documents.types import Edge, LinkBound
 
 
 class Point(Document):

@@ -10,9 +10,9 @@ import pytest
 
 import takt_native
 from robot import Json, bounds, changed, measurement, model, raw
-from takt import losses, names, tables
-from takt.documents import Callback
-from takt.verdict import Status, Verdict, judge
+from takt.documents import Callback, losses, names
+from takt.verdicts import tables
+from takt.verdicts.verdict import Status, Verdict, judge
 
 MODEL, BOUNDS, MEASUREMENT = raw("model"), raw("bounds"), raw("measurement")
 

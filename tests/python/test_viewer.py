@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from takt import viewer
+from takt.report import viewer
 
 TABLES = {name: f"block of {name}".encode() * 50 for name in viewer.TABLES}
 HOSTILE = "</script><script>alert(1)</script><!--<b>&amp;\u2028"

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from takt.fleet.histogram import Histogram
+from takt.histogram import Histogram
 
 
 class Distribution:
     """Of durations in ns, in memory that does not grow with their number. Quantiles are off by
-    takt.fleet.histogram.RELATIVE_ERROR at most; all else is exact.
+    takt.histogram.RELATIVE_ERROR at most; all else is exact.
     """
 
     def __init__(self) -> None:

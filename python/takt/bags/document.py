@@ -9,8 +9,8 @@ from takt import __version__
 from takt.bags import judge
 from takt.bags.files import Bag
 from takt.bags.measure import MOST_PAIRS, Measured, OfTopic
-from takt.fleet.histogram import RELATIVE_ERROR
-from takt.formatting import count, duration
+from takt.histogram import RELATIVE_ERROR
+from takt.text.formatting import count, duration
 
 Json = dict[str, Any]
 

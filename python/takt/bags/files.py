@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from takt import console
 from takt.bags import METADATA, SUFFIXES, compression, mcap_file, metadata, sqlite_file
 from takt.bags.messages import Losses, Message
 from takt.errors import UserError
+from takt.text import console
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 

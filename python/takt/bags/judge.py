@@ -10,8 +10,8 @@ import takt_native
 from takt.bags.distribution import Distribution
 from takt.bags.measure import Measured
 from takt.errors import UserError
-from takt.formatting import duration
 from takt.inputs import GoalsFile
+from takt.text.formatting import duration
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from takt.bags import compression
 from takt.bags.messages import Losses, Message, Topic
-from takt.formatting import count, grouped
+from takt.text.formatting import count, grouped
 
 Progress = Callable[[int], None]
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from takt import console, inputs
+from takt import inputs
 from takt.bags import document, files, judge, table
 from takt.bags.measure import Measured
 from takt.errors import UserError
-from takt.terminal import Part, show
+from takt.text import console
+from takt.text.terminal import Part, show
 
 
 def report(path: str, goals: str | None, json: bool) -> bool:

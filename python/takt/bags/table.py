@@ -8,8 +8,8 @@ from takt.bags.distribution import Distribution
 from takt.bags.document import is_far, rate
 from takt.bags.judge import Verdict, sentence
 from takt.bags.measure import Measured, OfTopic, Pair
-from takt.formatting import NONE, count, duration, grouped, printable, significant
-from takt.terminal import Table, styled
+from takt.text.formatting import NONE, count, duration, grouped, printable, significant
+from takt.text.terminal import Table, styled
 
 MOST_PAIRS = 20
 

@@ -6,24 +6,15 @@ import json as json_format
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from takt import (
-    console,
-    differences,
-    documents,
-    files,
-    inputs,
-    pipeline,
-    processors,
-    remedies,
-    tables,
-    verdict,
-)
+from takt import documents, files, inputs, pipeline, processors
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
+from takt.documents.names import executor_labels, labels
 from takt.errors import UserError
-from takt.formatting import duration
-from takt.names import executor_labels, labels
-from takt.terminal import Table, show
+from takt.text import console
+from takt.text.formatting import duration, printable
+from takt.text.terminal import Table, show
+from takt.verdicts import differences, remedies, tables, verdict
 
 EXAMPLES = """
 takt analyze model.json                          tables for people
@@ -199,12 +190,12 @@ def _print_sensitivity(document: dict[str, Any], text: inputs.ModelText) -> None
         for callback in document["callbacks"]:
             growth = callback["growth"]
             words = duration(growth) if growth < NO_LIMIT else "no limit found"
-            callbacks.add_row(tables.cell(names[callback["id"]]), words)
+            callbacks.add_row(printable(names[callback["id"]]), words)
         show(callbacks, "")
         executors = Table("Executor", "Budget", "Smallest budget")
         for executor in document["executors"]:
             executors.add_row(
-                tables.cell(executor_names[executor["id"]]),
+                printable(executor_names[executor["id"]]),
                 duration(executor["budget"]),
                 duration(executor["smallest_budget"]),
             )

@@ -13,17 +13,19 @@ import time
 from collections.abc import Iterator
 from typing import IO, Annotated, Any
 
-from takt import console, files, readers, threads
+from takt import files
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO, BAD_INPUT
-from takt.companion import NotStartedError
 from takt.errors import UserError
-from takt.formatting import count, duration
+from takt.live import threads
+from takt.processes import readers
+from takt.processes.companion import NotStartedError
 from takt.shaping import dispatcher, plans
 from takt.shaping.gate_process import Gates
 from takt.shaping.remapping import remapped
-from takt.tables import cell
-from takt.terminal import Table, show
+from takt.text import console
+from takt.text.formatting import count, duration, printable
+from takt.text.terminal import Table, show
 
 EXAMPLES = """
 takt apply plan.json -- ros2 run robot controller    the program, with a gate behind its output
@@ -242,7 +244,7 @@ def _phase_line(result: Json) -> str | None:
     phase = result["phase"]
     if phase is None:
         return None
-    chain = cell(result["chain"])
+    chain = printable(result["chain"])
     if phase["drift"] is None:
         told = count(phase["told"], "beginning")
         return f"{chain}: the loop's phase was never known ({told} told)"
@@ -263,7 +265,7 @@ def _table(results: list[Json]) -> Table:
     for one in results:
         ready, left = one["ready"], one["left"]
         table.add_row(
-            cell(one["chain"]),
+            printable(one["chain"]),
             count(one["released"], "output"),
             str(one["late"]),
             str(one["dropped"]),

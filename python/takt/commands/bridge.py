@@ -5,10 +5,11 @@ from __future__ import annotations
 import socket
 from typing import Annotated
 
-from takt import bridging, console
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.terminal import show
+from takt.live import bridging
+from takt.text import console
+from takt.text.terminal import show
 
 EXAMPLES = """
 takt bridge --make-key bridge.key            once; copy it to the other host

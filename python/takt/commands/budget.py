@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from takt import console, files, inputs, needs, pipeline, processors, remedies, tables
+from takt import files, inputs, pipeline, processors
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
-from takt.formatting import count, duration, goal_of
-from takt.names import executor_labels, labels
-from takt.terminal import Table, show, styled
+from takt.documents.names import executor_labels, labels
+from takt.text import console
+from takt.text.formatting import count, duration, goal_of, printable
+from takt.text.terminal import Table, show, styled
+from takt.verdicts import needs, remedies
 
 EXAMPLES = """
 takt budget model.json                                 tables for people
@@ -169,10 +171,10 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
     for chain in document["chains"]:
         colour = "green" if chain["met"] else "red"
         chains.add_row(
-            tables.cell(chain["id"]),
+            printable(chain["id"]),
             duration(chain["bound"]) if chain["met"] else duration(None),
             goal_of(chain["goal"], chain["kind"]),
-            styled(chain["state"], colour) + tables.cell(_needs(chain, names)),
+            styled(chain["state"], colour) + printable(_needs(chain, names)),
         )
     show(chains, "")
     reservations = Table()
@@ -182,7 +184,7 @@ def _print(text: inputs.ModelText, document: dict[str, Any]) -> None:
         share = executor["bandwidth"] * executor["threads"]
         core = executor["core"]
         reservations.add_row(
-            tables.cell(executor_names[executor["id"]]),
+            printable(executor_names[executor["id"]]),
             duration(executor["budget"]),
             duration(executor["period"]),
             f"{100 * share:.1f} %",

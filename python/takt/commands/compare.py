@@ -5,11 +5,12 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated
 
-from takt import console, files, inputs, libraries
+from takt import files, inputs, libraries
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.terminal import Table, show, styled
+from takt.text import console
+from takt.text.terminal import Table, show, styled
 
 EXAMPLES = """
 takt compare monday/ friday/                      folders of recordings or of their summaries

@@ -5,8 +5,9 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated
 
-from takt import console, installation
+from takt import installation
 from takt.arguments import Argument, Option
+from takt.text import console
 
 EXAMPLES = """
 takt completion bash > /tmp/takt && source /tmp/takt                    this shell

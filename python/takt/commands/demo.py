@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from takt import console, files, pipeline
+from takt import files, pipeline
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.story import acts
+from takt.text import console
 
 EXAMPLES = """
 takt demo                                         a small robot that is late, in a minute or two

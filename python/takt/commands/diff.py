@@ -5,10 +5,12 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated
 
-from takt import console, differences, inputs, pipeline
+from takt import inputs, pipeline
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Bounds
+from takt.text import console
+from takt.verdicts import differences
 
 EXAMPLES = """
 takt diff before.json after.json          what became slower, faster, new or unbounded

@@ -6,14 +6,15 @@ import platform
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from takt import __version__, console
+from takt import __version__
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.doctor import examine, healthy
 from takt.doctor import executors as executor_properties
 from takt.doctor.check import Check, State
-from takt.formatting import printable
-from takt.terminal import Table, show, styled
+from takt.text import console
+from takt.text.formatting import printable
+from takt.text.terminal import Table, show, styled
 
 EXAMPLES = """
 takt doctor                                      a table for people

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import Annotated
 
-from takt import console, experiments, files, supervision
+from takt import files
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.formatting import NONE, significant
-from takt.tables import cell
-from takt.terminal import Table, show
+from takt.processes import supervision
+from takt.text import console
+from takt.text.formatting import NONE, printable, significant
+from takt.text.terminal import Table, show
+from takt.trials import experiments
 
 EXAMPLES = """
 takt experiment --list
@@ -100,7 +102,7 @@ def _list(json: bool) -> None:
         return
     table = _table("Experiment", "Title")
     for experiment in found:
-        table.add_row(cell(experiment.name), cell(experiment.title))
+        table.add_row(printable(experiment.name), printable(experiment.title))
     show(table)
 
 
@@ -127,12 +129,12 @@ def _run(experiment: experiments.Experiment, full: bool, json: bool) -> None:
         if _is_a_note(row):
             continue
         table.add_row(
-            cell(row.what),
+            printable(row.what),
             _value(row.published, row.unit),
             _value(row.expected, row.unit),
             _value(row.ours, row.unit),
             _difference(row),
-            cell(row.place),
+            printable(row.place),
         )
     show(table)
     for row in filter(_is_a_note, rows):
@@ -147,7 +149,7 @@ def _is_a_note(row: experiments.Row) -> bool:
 def _value(value: float | str | None, unit: str) -> str:
     if value is None:
         return NONE
-    return cell(value) if isinstance(value, str) else f"{value:.4g} {unit}".rstrip()
+    return printable(value) if isinstance(value, str) else f"{value:.4g} {unit}".rstrip()
 
 
 def _difference(row: experiments.Row) -> str:

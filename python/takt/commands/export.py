@@ -6,15 +6,17 @@ import json as json_format
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from takt import console, files, inputs, latency_series, openmetrics, spans
-from takt import export as exports
+from takt import files, inputs
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.formatting import count
-from takt.terminal import show
+from takt.exports import export as exports
+from takt.exports import latency_series, openmetrics, spans
+from takt.text import console
+from takt.text.formatting import count
+from takt.text.terminal import show
 
 if TYPE_CHECKING:
-    from takt.document_types import Summary
+    from takt.documents.types import Summary
 
 EXAMPLES = """
 takt export trace/ --format perfetto -o robot.pftrace   for ui.perfetto.dev

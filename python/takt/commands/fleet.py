@@ -5,12 +5,13 @@ from __future__ import annotations
 from enum import Enum
 from typing import Annotated, Any
 
-from takt import console, files, inputs
+from takt import files, inputs
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.formatting import count, data_size
-from takt.terminal import Table, show
+from takt.text import console
+from takt.text.formatting import count, data_size
+from takt.text.terminal import Table, show
 
 Json = dict[str, Any]
 

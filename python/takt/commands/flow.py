@@ -7,23 +7,17 @@ from dataclasses import replace
 from typing import Annotated
 
 import takt_native
-from takt import (
-    chain_flows,
-    console,
-    documents,
-    files,
-    flow_bounds,
-    inputs,
-    pipeline,
-    verdict,
-)
-from takt import flow as flows
+from takt import documents, files, inputs, pipeline
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model
 from takt.errors import UserError
-from takt.formatting import duration, printable
-from takt.terminal import show
+from takt.flows import chain_flows, flow_bounds
+from takt.flows import flow as flows
+from takt.text import console
+from takt.text.formatting import duration, printable
+from takt.text.terminal import show
+from takt.verdicts import verdict
 
 EXAMPLES = """
 takt flow trace/                                 every path from a source to a sink, the worst first

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from takt import console, files, inputs
-from takt import graph as drawings
+from takt import files, inputs
 from takt.arguments import Option
 from takt.documents import Chain, Model
 from takt.errors import UserError
-from takt.formatting import count
-from takt.terminal import show
+from takt.report import graph as drawings
+from takt.text import console
+from takt.text.formatting import count
+from takt.text.terminal import show
 
 FORMATS = ("svg", "dot")
 

@@ -6,13 +6,13 @@ import hashlib
 import json as json_format
 from typing import TYPE_CHECKING, Annotated, Any
 
-from takt import console, files, inputs, pipeline
+from takt import files, inputs, pipeline
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.formatting import count, duration
-from takt.tables import cell
-from takt.terminal import Table, show
+from takt.text import console
+from takt.text.formatting import count, duration, printable
+from takt.text.terminal import Table, show
 
 if TYPE_CHECKING:
     from takt.handoff.attack import Outcome
@@ -197,7 +197,7 @@ def _print(found: Design, document: dict[str, Any], worst: Outcome | None) -> No
             plant.physical.lower[number],
             plant.physical.upper[number],
         )
-        table.add_row(cell(name), *(f"{limit:.4g}" for limit in limits))
+        table.add_row(printable(name), *(f"{limit:.4g}" for limit in limits))
     show(table, "")
     figures = document["design"]
     show(

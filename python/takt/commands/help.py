@@ -6,8 +6,9 @@ from typing import Annotated
 
 import click
 
-from takt import cli, console
+from takt import cli
 from takt.arguments import Argument, Option
+from takt.text import console
 
 EXAMPLES = """
 takt help               all commands

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from takt import activity, console, labels, losses, pipeline
+from takt import pipeline
 from takt.arguments import Argument, Option
+from takt.documents import losses
 from takt.errors import UserError
-from takt.formatting import NONE, count, duration, grouped, printable
-from takt.tables import cell
-from takt.terminal import Table, show
+from takt.recordings import activity, labels
+from takt.text import console
+from takt.text.formatting import NONE, count, duration, grouped, printable
+from takt.text.terminal import Table, show
 
 EXAMPLES = """
 takt info trace/                    hosts, nodes, callbacks, topics and executors
@@ -110,7 +112,7 @@ def _labels(told: Json) -> str:
     ros = [f"ROS 2 {told['ros']}"] if told.get("ros") else []
     packages = [count(len(told["packages"]), "package")] if told.get("packages") else []
     place = (told.get("host"), told.get("kernel"))
-    return cell(", ".join([*given, *(str(each) for each in place if each), *ros, *packages]))
+    return printable(", ".join([*given, *(str(each) for each in place if each), *ros, *packages]))
 
 
 def _table(title: str, *columns: str) -> Table:
@@ -127,12 +129,12 @@ def _processes(document: Json, everything: bool) -> Iterator[Table]:
         table.add_column("Host")
     for process in document["processes"]:
         row = [
-            cell(process["name"] or NONE),
+            printable(process["name"] or NONE),
             str(process["pid"]),
             str(process["threads"]),
             str(process["nodes"]),
         ]
-        table.add_row(*row, *([cell(process["host"])] if several else []))
+        table.add_row(*row, *([printable(process["host"])] if several else []))
     yield table
 
 
@@ -149,12 +151,12 @@ def _executors_and_callbacks(document: Json, everything: bool) -> Iterator[Table
         if name is not None:
             executor = executors[name]
             threads = count(len(executor["threads"]), "thread")
-            title = f"Executor {cell(name)} ({executor['kind'].replace('_', ' ')}, {threads})"
+            title = f"Executor {printable(name)} ({executor['kind'].replace('_', ' ')}, {threads})"
         table = _table(title, "Callback", "Kind", "Period", "Runs", "Mean", "p99", "Max")
         for callback in shown:
             times = callback["execution_time"] or {}
             table.add_row(
-                cell(callback["id"]),
+                printable(callback["id"]),
                 callback["kind"],
                 duration(callback["period"]) if callback["period"] else NONE,
                 grouped(callback["count"]),
@@ -168,7 +170,7 @@ def _topics(document: Json, everything: bool) -> Iterator[Table]:
     numbers = ("publishers", "subscriptions", "publications", "takes")
     for topic in document["topics"]:
         if everything or _is_of_interest(topic):
-            row = [cell(topic["name"]), *(grouped(topic[name]) for name in numbers)]
+            row = [printable(topic["name"]), *(grouped(topic[name]) for name in numbers)]
             table.add_row(*row, *filter(None, [_missing_side(topic)]))
     if table.row_count:
         yield table

@@ -6,11 +6,13 @@ import itertools
 import shlex
 from typing import Annotated
 
-from takt import bags, console, inputs, pipeline, processors, remedies, tables, verdict
+from takt import bags, inputs, pipeline, processors
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.terminal import show
+from takt.text import console
+from takt.text.terminal import show
+from takt.verdicts import remedies, tables, verdict
 
 EXAMPLES = """
 takt latency trace/                              every chain: measured, and its bound

@@ -7,8 +7,9 @@ import subprocess
 import sys
 from typing import Annotated
 
-from takt import cli, console, installation
+from takt import cli, installation
 from takt.arguments import Argument, Option
+from takt.text import console
 
 EXAMPLES = """
 takt man analyze                read it

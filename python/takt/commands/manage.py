@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Annotated
 
 import takt_native
-from takt import console, files, hearing, inputs, managing, sharing
+from takt import files, inputs
 from takt.arguments import Argument, BadParameter, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.terminal import show
+from takt.live import hearing, managing
+from takt.processes import sharing
+from takt.text import console
+from takt.text.terminal import show
 
 EXAMPLES = """
 takt manage --goals goals.yaml -- ros2 launch demo robot.launch.py   a robot, until it ends

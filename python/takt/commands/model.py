@@ -5,11 +5,12 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated, Any
 
-from takt import console, files, inputs, pipeline
+from takt import files, inputs, pipeline
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.formatting import count
-from takt.terminal import show
+from takt.text import console
+from takt.text.formatting import count
+from takt.text.terminal import show
 
 SHARE = 1_000_000
 AGING = {"period": 1, "weight": SHARE, "threshold": SHARE, "margin": SHARE}

@@ -6,14 +6,16 @@ import json as json_format
 from typing import Annotated, Any
 
 import takt_native
-from takt import bridge_plan, console, documents, files, inputs, pipeline, starvation, thread_plan
+from takt import documents, files, inputs, pipeline
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model
 from takt.errors import UserError
-from takt.formatting import count, duration, printable
-from takt.starvation import Relief
-from takt.terminal import show
+from takt.planning import bridge_plan, starvation, thread_plan
+from takt.planning.starvation import Relief
+from takt.text import console
+from takt.text.formatting import count, duration, printable
+from takt.text.terminal import show
 
 EXAMPLES = """
 takt plan model.json --executor edf -o plan.json     deadlines and chains for EDF executors

@@ -14,12 +14,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import takt_native
-from takt import console, files, joining, labels, readers, sharing
+from takt import files
 from takt.arguments import Argument, Exit, Option
 from takt.errors import UserError
-from takt.formatting import count, data_size
-from takt.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost, unrecorded
-from takt.recorder import record as record_trace
+from takt.processes import readers, sharing
+from takt.recordings import joining, labels
+from takt.recordings.recorder import DEFAULT_EVENTS, Recorded, Request, Watch, lost, unrecorded
+from takt.recordings.recorder import record as record_trace
+from takt.text import console
+from takt.text.formatting import count, data_size
 
 EXAMPLES = """
 takt record -- python3 talker.py                 one program, from its first event to its end

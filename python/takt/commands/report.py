@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from takt import console, files, inputs, pipeline, processors, remedies, verdict
+from takt import files, inputs, pipeline, processors
 from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
 from takt.report import view
+from takt.text import console
+from takt.verdicts import remedies, verdict
 
 EXAMPLES = """
 takt report trace/ -o report.html                          from a recording alone

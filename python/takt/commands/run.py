@@ -10,13 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from takt import console, documents, files, inputs, runner, sharing
+from takt import documents, files, inputs
 from takt.arguments import Option
-from takt.formatting import duration as readable
-from takt.formatting import grouped
+from takt.processes import sharing
 from takt.shaping import plans
-from takt.tables import cell
-from takt.terminal import Table, show, styled
+from takt.text import console
+from takt.text.formatting import duration as readable
+from takt.text.formatting import grouped, printable
+from takt.text.terminal import Table, show, styled
+from takt.trials import runner
 
 EXAMPLES = """
 takt run models/autoware_reference_system.json                 until Ctrl-C
@@ -208,9 +210,14 @@ def _executors(plan: runner.Plan, result: runner.Result, priority: int | None) -
             if granted is None:
                 given = "not started"
             elif not granted:
-                given = styled("no", "yellow") + ": " + cell(result.refusals[executor["id"]] or "")
+                given = (
+                    styled("no", "yellow") + ": " + printable(result.refusals[executor["id"]] or "")
+                )
             table.add_row(
-                cell(executor["name"] or executor["id"]), cell(process["name"]), asked, given
+                printable(executor["name"] or executor["id"]),
+                printable(process["name"]),
+                asked,
+                given,
             )
     return table
 
@@ -227,8 +234,8 @@ def _callbacks(plan: runner.Plan, result: runner.Result) -> Table:
             for callback in executor["callbacks"]:
                 count = counts.get(callback["id"], {"count": 0, "longest": None, "overruns": 0})
                 table.add_row(
-                    cell(callback["name"] or callback["id"]),
-                    cell(executor["name"] or executor["id"]),
+                    printable(callback["name"] or callback["id"]),
+                    printable(executor["name"] or executor["id"]),
                     grouped(count["count"]),
                     readable(callback["execution_time"]),
                     readable(count["longest"]) if count["count"] else "",

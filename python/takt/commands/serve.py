@@ -7,9 +7,11 @@ import threading
 from pathlib import Path
 from typing import Annotated
 
-from takt import console, inputs, pipeline, stored
+from takt import inputs, pipeline
 from takt.arguments import Argument, Option
 from takt.errors import UserError
+from takt.report import stored
+from takt.text import console
 
 EXAMPLES = """
 takt serve trace/                              prints the address of the page
@@ -52,7 +54,7 @@ def serve(
     for the next time. The page is served on 127.0.0.1, to whoever has the address with its token,
     until Ctrl-C.
     """
-    from takt.server import Server
+    from takt.report.server import Server
 
     given = inputs.sort(traces_and_documents)
     if not given.traces:

@@ -6,14 +6,14 @@ import dataclasses
 from enum import Enum
 from typing import Annotated, Any
 
-from takt import console, documents, files, inputs, pipeline, times
+from takt import documents, files, inputs, pipeline
 from takt.arguments import Option
 from takt.documents import Chain, Model, ShapedChain, Shaping
 from takt.errors import UserError
-from takt.formatting import count, duration
 from takt.shaping import gates, loops, picture, plans, profile, supplies
-from takt.tables import cell
-from takt.terminal import Table, show
+from takt.text import console, times
+from takt.text.formatting import count, duration, printable
+from takt.text.terminal import Table, show
 
 EXAMPLES = """
 takt shape model.json --chain pilot                         one slot: the same latency every time
@@ -318,7 +318,7 @@ def _overshoot_table(chain: ShapedChain) -> Table:
 
 def _table(first: str, *columns: str) -> Table:
     table = Table()
-    table.add_column(cell(first))
+    table.add_column(printable(first))
     for column in columns:
         table.add_column(column, right=True)
     return table

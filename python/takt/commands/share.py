@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from takt import console, sharing
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.terminal import show
+from takt.processes import sharing
+from takt.text import console
+from takt.text.terminal import show
 
 EXAMPLES = """
 takt share -- ros2 launch demo robot.launch.py         all topics of these nodes

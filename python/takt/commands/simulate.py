@@ -7,17 +7,20 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import takt_native
-from takt import console, documents, files, gantt, inputs, labels, perfetto, pipeline
+from takt import documents, files, inputs, pipeline
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model, Simulation
+from takt.documents.names import labels as short_names
 from takt.errors import UserError
-from takt.formatting import NONE, count, goal_of, grouped, printable
-from takt.formatting import duration as readable
-from takt.names import labels as short_names
+from takt.exports import perfetto
+from takt.planning import gantt
+from takt.recordings import labels
 from takt.shaping import gates, plans
-from takt.tables import cell
-from takt.terminal import Table, show, styled, width
+from takt.text import console
+from takt.text.formatting import NONE, count, goal_of, grouped, printable
+from takt.text.formatting import duration as readable
+from takt.text.terminal import Table, show, styled, width
 
 EXAMPLES = """
 takt simulate model.json                             worst-case execution times, all timers together
@@ -246,7 +249,7 @@ def _decisions(document: dict[str, Any]) -> Table:
     for executor in document["executors"]:
         numbers = ("decisions", "agreeing", "at_end_of_slot", "withdrawn", "without_release")
         values = [grouped(executor[number]) for number in numbers]
-        table.add_row(cell(executor["id"]), executor["kind"], *values)
+        table.add_row(printable(executor["id"]), executor["kind"], *values)
     return table
 
 
@@ -289,7 +292,7 @@ def _callbacks(model: Model, simulation: Simulation, before: Simulation | None) 
     table = _table("Callback", *columns)
     for callback in simulation.callbacks:
         values = map(readable, (callback.min, callback.p50, callback.p99, callback.max))
-        row = [cell(names[callback.id]), grouped(callback.count), *values]
+        row = [printable(names[callback.id]), grouped(callback.count), *values]
         if lost:
             row += [grouped(callback.skipped), grouped(callback.discarded)]
         if before:
@@ -312,7 +315,7 @@ def _chains(simulation: Simulation, before: Simulation | None) -> Table:
             verdict = styled("never completed", "yellow")
         elif chain.goal is not None:
             verdict = styled("missed", "red") if _missed(chain) else styled("kept", "green")
-        table.add_row(cell(chain.id), grouped(chain.count), *values, verdict)
+        table.add_row(printable(chain.id), grouped(chain.count), *values, verdict)
     return table
 
 

@@ -9,11 +9,11 @@ from json import loads
 from pathlib import Path
 from typing import Annotated, Any
 
-from takt import console
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.recorder import began, snapshot_files
-from takt.terminal import show
+from takt.recordings.recorder import began, snapshot_files
+from takt.text import console
+from takt.text.terminal import show
 
 EXAMPLES = """
 takt snapshot            when something happened: a recorder in another terminal writes robot-1

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-from takt import console, control, managing
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.errors import UserError
-from takt.terminal import renewed, show
+from takt.live import managing
+from takt.processes import control
+from takt.text import console
+from takt.text.terminal import renewed, show
 
 EXAMPLES = """
 takt status                  chains, goals, bounds, what was measured, and reservations

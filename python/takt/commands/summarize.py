@@ -5,10 +5,11 @@ from __future__ import annotations
 import json as json_format
 from typing import Annotated
 
-from takt import console, files, inputs
+from takt import files, inputs
 from takt.arguments import Argument, Option
 from takt.errors import UserError
-from takt.formatting import count
+from takt.text import console
+from takt.text.formatting import count
 
 EXAMPLES = """
 takt summarize trace/ -o run1.json               some 100 kB in place of the recording

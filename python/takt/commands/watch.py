@@ -8,10 +8,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Annotated, Any
 
-from takt import console, hearing, inputs, readers, watching
+from takt import inputs
 from takt.arguments import Argument, Exit, Option
 from takt.errors import UserError
-from takt.terminal import renewed, show
+from takt.live import hearing, watching
+from takt.processes import readers
+from takt.text import console
+from takt.text.terminal import renewed, show
 
 Json = dict[str, Any]
 

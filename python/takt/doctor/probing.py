@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from takt import loopback
 from takt.doctor.check import Check, State
-from takt.formatting import count
+from takt.text.formatting import count
 
 LONGEST = 55
 """Seconds that a probe may take."""

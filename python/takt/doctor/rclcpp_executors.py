@@ -14,7 +14,7 @@ from takt import built
 from takt.doctor import probing
 from takt.doctor.check import Check, State
 from takt.doctor.probing import ANOTHER_ORDER, NO_BOUND, Ran
-from takt.formatting import count
+from takt.text.formatting import count
 
 TURNS = ("timer", "subscription", "service", "client", "waitable")
 """The kinds of callbacks in the order in which rclcpp looks at them."""

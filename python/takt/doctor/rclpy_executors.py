@@ -10,7 +10,7 @@ from pathlib import Path
 from takt.doctor import probing
 from takt.doctor.check import Check
 from takt.doctor.probing import ANOTHER_ORDER, NO_BOUND, Ran
-from takt.formatting import count
+from takt.text.formatting import count
 
 PROBE = Path(__file__).with_name("rclpy_probe.py")
 SINGLE_THREADED = "rclpy.executors:SingleThreadedExecutor"

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from takt.doctor.check import Check, State
 from takt.doctor.scheduling import become_deadline
-from takt.formatting import duration
-from takt.story import machine
+from takt.processes import steal
+from takt.text.formatting import duration
 
 PERIOD, BUDGET = 5_000_000, 1_000_000
 """Nanoseconds: the period that `takt manage` uses, and a budget that is granted beside others."""
@@ -81,13 +81,13 @@ def measure() -> Supply:
             now = time.monotonic_ns()
             samples.append((now, time.thread_time_ns()))
 
-    stolen = machine.stolen()
+    stolen = steal.stolen()
     thread = threading.Thread(target=compute)
     thread.start()
     thread.join()
     if refusals:
         raise refusals[0]
-    return of(lacking(samples, BUDGET, PERIOD), machine.stolen() - stolen)
+    return of(lacking(samples, BUDGET, PERIOD), steal.stolen() - stolen)
 
 
 def budgets() -> Check:

@@ -93,7 +93,7 @@ def own_start() -> Check:
     if missing:
         detail = f"no {', '.join(missing)}"
         return Check("own_start", OWN_START, State.MISSING, detail, built.remedy(*missing))
-    from takt import recorder  # needs takt_native
+    from takt.recordings import recorder  # needs takt_native
 
     needed = {
         "LD_PRELOAD": str(built.find("takt_tracetools")),

@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from takt import console, files, labels, signals
+from takt import files
 from takt.errors import UserError
 from takt.fleet import fleet_report, ingestion, queries, tables
 from takt.fleet.ingestion import Job, Outcome
 from takt.fleet.store import UNKNOWN, Selection, Store, age_in_days
+from takt.processes import signals
+from takt.recordings import labels
+from takt.text import console
 
 Json = dict[str, Any]
 

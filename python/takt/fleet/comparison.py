@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from takt import losses
-from takt.document_types import Summary, SummaryChain
+from takt.documents import losses
+from takt.documents.types import Summary, SummaryChain
 from takt.fleet import statistics
-from takt.fleet.histogram import Histogram
 from takt.fleet.statistics import CONFIDENCE, FEWEST_RUNS
+from takt.histogram import Histogram
 
 Json = dict[str, Any]
 

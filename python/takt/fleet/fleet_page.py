@@ -7,10 +7,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from takt import pages
 from takt.fleet import page
-from takt.formatting import count, duration, printable
-from takt.pages import html, table
+from takt.text import pages
+from takt.text.formatting import count, duration, printable
+from takt.text.pages import html, table
 
 Json = dict[str, Any]
 

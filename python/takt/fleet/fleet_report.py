@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from takt.document_types import Summary
+from takt.documents.types import Summary
 from takt.fleet import change_points, comparison, outliers, statistics
 from takt.fleet.comparison import Figure
 from takt.fleet.sample import Run, causes, is_of_chain, matrix, named

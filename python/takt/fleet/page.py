@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from takt import losses
+from takt.documents import losses
 from takt.fleet.comparison import OTHERS
 from takt.fleet.statistics import FEWEST_RUNS
-from takt.formatting import NONE, count, duration, printable, significant
-from takt.parts import PARTS
+from takt.text.formatting import NONE, count, duration, printable, significant
+from takt.text.parts import PARTS
 
 Json = dict[str, Any]
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import takt_native
-from takt import bags, console, files, inputs, labels
-from takt.document_types import Summary
+from takt import bags, files, inputs
+from takt.documents.types import Summary
 from takt.errors import UserError
 from takt.fleet import summary
+from takt.recordings import labels
+from takt.text import console
 
 TRACERS = ("ust", "kernel", "ring", "ebpf")
 """The folders of a recording, one for each tracer."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from takt.document_types import Summary
+from takt.documents.types import Summary
 from takt.fleet import comparison, statistics
 from takt.fleet.comparison import Figure, Figures
 from takt.fleet.store import Entry

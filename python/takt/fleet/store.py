@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, unquote
 
 from takt import files, libraries
-from takt.document_types import Summary
+from takt.documents.types import Summary
 from takt.errors import UserError
 
 Json = dict[str, Any]

@@ -10,11 +10,12 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from takt import documents, labels, libraries, losses, pipeline, recording
-from takt.document_types import Summary, SummaryDurations
+from takt import documents, histogram, libraries, pipeline
+from takt.documents import losses
+from takt.documents.types import Summary, SummaryDurations
 from takt.errors import UserError
-from takt.fleet import histogram
-from takt.fleet.histogram import LOG_GROWTH, RELATIVE_ERROR, Histogram
+from takt.histogram import LOG_GROWTH, RELATIVE_ERROR, Histogram
+from takt.recordings import labels, recording
 
 if TYPE_CHECKING:
     import polars

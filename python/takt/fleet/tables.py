@@ -13,12 +13,12 @@ from importlib import resources
 from typing import Any
 
 from takt import libraries
-from takt.document_types import Summary, SummaryDurations
+from takt.documents.typed import LARGEST
+from takt.documents.types import Summary, SummaryDurations
 from takt.fleet import comparison
-from takt.fleet.histogram import GROWTH
 from takt.fleet.store import Entry
-from takt.formatting import printable
-from takt.typed import LARGEST
+from takt.histogram import GROWTH
+from takt.text.formatting import printable
 
 Json = dict[str, Any]
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy
 
-from takt.formatting import printable
 from takt.handoff.attack import Outcome
 from takt.handoff.design import Design
 from takt.handoff.expressions import Array
 from takt.handoff.regions import Region
+from takt.text.formatting import printable
 
 WIDTH, HEIGHT = 860, 400
 _LEFT, _TOP, _SIZE = 60, 50, 300

@@ -8,10 +8,10 @@ from typing import Any
 
 from takt import pipeline, processors
 from takt.documents import Callback, Model
+from takt.documents.names import labels
 from takt.errors import UserError
 from takt.handoff.plant import Timing
 from takt.inputs import ModelText
-from takt.names import labels
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import numpy
 import yaml
 
-from takt import times
 from takt.errors import UserError
 from takt.handoff.expressions import Array
+from takt.text import times
 
 LARGEST = 1 << 20
 """Characters of a plant file."""

@@ -14,10 +14,10 @@ from typing import Any
 import takt_native
 from takt.documents import Model
 from takt.errors import UserError
-from takt.formatting import count
 from takt.inputs import ModelText
 from takt.merging import convergence, provenance
 from takt.merging.provenance import Provenance
+from takt.text.formatting import count
 
 Json = dict[str, Any]
 

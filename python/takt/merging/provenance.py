@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from takt.documents import Model
+from takt.documents.typed import EMPTY, Document, FieldError
 from takt.errors import UserError
-from takt.typed import EMPTY, Document, FieldError
 
 Json = dict[str, Any]
 

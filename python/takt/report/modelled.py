@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from takt import viewer
 from takt.documents import (
     Activation,
     Bounds,
@@ -25,9 +24,10 @@ from takt.documents import (
     Statistics,
     Way,
 )
-from takt.formatting import count, duration, frequency
-from takt.graph import rate
-from takt.names import executor_labels, labels
+from takt.documents.names import executor_labels, labels
+from takt.report import viewer
+from takt.report.graph import rate
+from takt.text.formatting import count, duration, frequency
 
 Json = dict[str, Any]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from takt import assumptions, losses
-from takt.assumptions import Finding, Standing, Subject
-from takt.documents import Bounds, Measurement, Model
-from takt.formatting import count, duration, grouped
-from takt.names import labels
-from takt.verdict import Status, Verdict
+from takt.documents import Bounds, Measurement, Model, losses
+from takt.documents.names import labels
+from takt.text.formatting import count, duration, grouped
+from takt.verdicts import assumptions
+from takt.verdicts.assumptions import Finding, Standing, Subject
+from takt.verdicts.verdict import Status, Verdict
 
 View = dict[str, Any]
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import takt_native
-from takt import assumptions, glossary, pipeline, tables, viewer
+from takt import pipeline
 from takt.documents import Bounds, Explanation, Measurement, Model, Term
-from takt.formatting import count, duration
+from takt.documents.names import labels
 from takt.inputs import Evaluation, Given
-from takt.names import labels
-from takt.report import modelled, page
-from takt.verdict import Guaranteed, Status, Verdict
+from takt.report import modelled, page, viewer
+from takt.text import glossary
+from takt.text.formatting import count, duration
+from takt.verdicts import assumptions, tables
+from takt.verdicts.verdict import Guaranteed, Status, Verdict
 
 Json = dict[str, Any]
 

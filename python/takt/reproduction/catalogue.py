@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from takt import experiments
+from takt.trials import experiments
 
 FILE = "documents.json"
 

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from takt import __version__, experiments
+from takt import __version__
 from takt.reproduction.judged import JudgedDocument, JudgedLine
 from takt.reproduction.runs import Result
+from takt.trials import experiments
 
 Json = dict[str, Any]
 

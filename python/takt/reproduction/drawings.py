@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from takt.formatting import significant
-from takt.pages import html
 from takt.reproduction.runs import Line
+from takt.text.formatting import significant
+from takt.text.pages import html
 
 WIDTH, HEIGHT, LANE = 640, 220, 16
 """In pixels: of a picture, of a distribution's, and of a line of a schedule."""

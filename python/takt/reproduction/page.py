@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from takt import pages
-from takt.formatting import NONE, count, significant
-from takt.pages import Html, html, table
 from takt.reproduction import drawings
 from takt.reproduction.catalogue import Kind
 from takt.reproduction.judged import JudgedDocument, JudgedItem, JudgedLine
 from takt.reproduction.runs import Result, Value
 from takt.reproduction.verdict import Verdict
+from takt.text import pages
+from takt.text.formatting import NONE, count, significant
+from takt.text.pages import Html, html, table
 
 Json = dict[str, Any]
 

@@ -11,8 +11,9 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from takt import console, supervision
-from takt.experiments import Experiment
+from takt.processes import supervision
+from takt.text import console
+from takt.trials.experiments import Experiment
 
 Json = dict[str, Any]
 Value = float | str

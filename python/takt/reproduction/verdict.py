@@ -6,8 +6,8 @@
 | in tendency | has its sign and is within a factor of two, or is within 10 % of the limit |
 | not reproduced | is neither |
 
-So runs that vary much reproduce nothing. Two quotients (takt.experiments.RATIO) are compared by
-their distances from 1: a gain of 16 % is not near one of 6 %, though 1.16 is near 1.06.
+So runs that vary much reproduce nothing. Two quotients (takt.trials.experiments.RATIO) are compared
+by their distances from 1: a gain of 16 % is not near one of 6 %, though 1.16 is near 1.06.
 
 A table or figure is reproduced if all its rows are and nothing of it is left out; in tendency if at
 least half of its rows are reproduced or in tendency. Rows that cannot be measured here do not count
@@ -21,7 +21,7 @@ import re
 from collections.abc import Sequence
 from enum import Enum
 
-from takt.experiments import RATIO
+from takt.trials.experiments import RATIO
 
 Value = float | str
 

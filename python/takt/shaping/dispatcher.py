@@ -12,9 +12,9 @@ import subprocess
 from types import TracebackType
 from typing import Any
 
-from takt import runtime
 from takt.documents import ServerSlot, Shaping
 from takt.errors import UserError
+from takt.processes import runtime
 
 INSIDE = 50
 """SCHED_FIFO priority of the threads inside their slots."""

@@ -11,9 +11,9 @@ import threading
 from types import TracebackType
 from typing import IO, Any
 
-from takt import runtime
 from takt.documents import ShapedChain, Shaping, ShapingMethod
 from takt.errors import UserError
+from takt.processes import runtime
 from takt.shaping import loops
 
 Json = dict[str, Any]

@@ -8,8 +8,8 @@ from typing import Any
 
 from takt.documents import GatePhase, Model, ObservedPhase
 from takt.errors import UserError
-from takt.formatting import count, duration
 from takt.shaping import gates
+from takt.text.formatting import count, duration
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 
 from takt.documents import LatencyStatistics, ShapedChain, Shaping
-from takt.formatting import count, duration, printable
+from takt.text.formatting import count, duration, printable
 
 WIDTH, HEIGHT = 800, 400
 _LEFT, _RIGHT, _TOP, _MIDDLE, _BASE = 60, 770, 44, 180, 330

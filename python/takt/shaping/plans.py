@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from takt import console, documents, files
+from takt import documents, files
 from takt.documents import (
     Chain,
     GatePhase,
@@ -25,8 +25,9 @@ from takt.documents import (
     ShapingServer,
 )
 from takt.errors import UserError
-from takt.formatting import duration
 from takt.shaping import gates, profile, supplies
+from takt.text import console
+from takt.text.formatting import duration
 
 Json = dict[str, Any]
 

@@ -7,10 +7,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from takt import console, documents
+from takt import documents
 from takt.documents import LatencyStatistics, Model
 from takt.errors import UserError
 from takt.shaping import gates, supplies
+from takt.text import console
 
 Json = dict[str, Any]
 

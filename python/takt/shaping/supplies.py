@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from takt import documents, pipeline
 from takt.documents import Chain, Model, ShapedChain
-from takt.formatting import duration
 from takt.shaping import gates
+from takt.text.formatting import duration
 
 
 def vary(model: Model) -> bool:

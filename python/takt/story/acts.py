@@ -8,14 +8,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from takt import console, files, inputs, tables, verdict
+from takt import files, inputs
 from takt.doctor import scheduling
 from takt.doctor.check import State
 from takt.documents import Chain, Model
 from takt.errors import UserError
-from takt.scheduling_trials import goals_text
 from takt.story import beside_load, proposal, recorded, sentences
-from takt.terminal import Part, show, styled, width, wrapped
+from takt.text import console
+from takt.text.terminal import Part, show, styled, width, wrapped
+from takt.trials.scheduling_trials import goals_text
+from takt.verdicts import tables, verdict
 
 Json = dict[str, Any]
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from takt import documents
-from takt.competing_load import Raise, competing_load
 from takt.documents import Model
 from takt.errors import UserError
-from takt.scheduling_trials import Goal, Trial, Way, trial
-from takt.story import machine
+from takt.processes import steal
+from takt.processes.competing_load import Raise, competing_load
+from takt.trials.scheduling_trials import Goal, Trial, Way, trial
 
 Json = dict[str, Any]
 
@@ -361,7 +361,7 @@ def _look(said: Json | None, former: Look | None, processes: int, status: Json) 
         state=said["state"],
         reason=said["reason"],
         bound=said["bound"],
-        stolen=machine.stolen(),
+        stolen=steal.stolen(),
     )
 
 

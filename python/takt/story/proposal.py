@@ -9,8 +9,8 @@ from typing import Any
 import takt_native
 from takt import pipeline, processors
 from takt.documents import Bounds, Callback, Chain, Model
+from takt.documents.names import labels
 from takt.inputs import ModelText
-from takt.names import labels
 
 Json = dict[str, Any]
 

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import takt_native
-from takt import chain_flows, documents, files, flow, inputs, lifeline, losses, pipeline, verdict
-from takt.documents import Chain
+from takt import documents, files, inputs, pipeline
+from takt.documents import Chain, losses
 from takt.errors import UserError
-from takt.story import machine
-from takt.verdict import Verdict
+from takt.flows import chain_flows, flow
+from takt.processes import lifeline, steal
+from takt.verdicts import verdict
+from takt.verdicts.verdict import Verdict
 
 Json = dict[str, Any]
 
@@ -108,7 +110,7 @@ def record(
     trace = folder / "trace"
     clear(folder)
     folder.mkdir(parents=True)
-    with machine.StolenTimes() as host:
+    with steal.StolenTimes() as host:
         ran = _run(json.dumps(robot), seconds, trace)
     model = expected or _model(robot, trace)
     if not any(chain["goal"] for chain in json.loads(model.text)["chains"]):

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from takt.assumptions import Finding, Standing, Subject
 from takt.documents import Chain, Model
-from takt.formatting import NONE, count, duration
-from takt.names import executor_labels
+from takt.documents.names import executor_labels
 from takt.story.beside_load import Fate, Run, levels
 from takt.story.proposal import PROMPT, Plan, Proposal
 from takt.story.recorded import Recorded
-from takt.tables import cell
-from takt.terminal import Table
-from takt.verdict import Status
+from takt.text.formatting import NONE, count, duration, printable
+from takt.text.terminal import Table
+from takt.verdicts.assumptions import Finding, Standing, Subject
+from takt.verdicts.verdict import Status
 
 Json = dict[str, Any]
 
@@ -279,11 +278,11 @@ def rows(
 
 def table(lines: list[list[str]], chain: Chain) -> Table:
     """The rows for a terminal."""
-    shown = Table(cell(f"{chain.id}, within {duration(chain.goal)}"))
+    shown = Table(printable(f"{chain.id}, within {duration(chain.goal)}"))
     for column in HEADER[1:]:
         shown.add_column(column, right=True)
     for line in lines:
-        shown.add_row(*map(cell, line))
+        shown.add_row(*map(printable, line))
     return shown
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import takt_native
-from takt import recorder
+from takt.recordings import recorder
 
 result, *command = sys.argv[1:]
 watch = takt_native.Watch("ring", None, "", only_started=True, window=10**9)

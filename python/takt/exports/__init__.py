@@ -1,0 +1,1 @@
+"""Recordings and summaries for other tools."""

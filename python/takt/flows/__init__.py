@@ -1,0 +1,1 @@
+"""`takt/flow` documents for people, and beside bounds."""

@@ -1,0 +1,1 @@
+"""What runs beside a robot: watching, managing, the bridge, threads and alerts."""

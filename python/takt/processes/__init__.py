@@ -1,0 +1,1 @@
+"""Programs: their environment, start, supervision and end, and what they share."""

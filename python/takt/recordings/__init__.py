@@ -1,0 +1,1 @@
+"""Recordings: made, labelled, put together, and their events and objects as tables."""

@@ -1,0 +1,1 @@
+"""What people read: numbers, times and tables in words, the terminal, and pages."""

@@ -1,0 +1,1 @@
+"""Models that are run as real nodes, and experiments made of such runs."""
