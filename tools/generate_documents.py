@@ -20,7 +20,7 @@ from takt.documents.typed import Document
 PYTHON = Path(__file__).parents[1] / "python" / "takt"
 SCHEMAS = PYTHON / "schemas"
 MODEL = SCHEMAS / "model.schema.json"
-TYPES = PYTHON / "document_types.py"
+TYPES = PYTHON / "documents" / "types.py"
 FLOW = SCHEMAS / "flow.schema.json"
 STAGES = PYTHON.parents[1] / "web" / "src" / "data" / "stages.ts"
 
