@@ -216,6 +216,7 @@ const Received* TakeTracker::dequeue(ThreadIndex thread, Instant time, ProcessIn
 void TakeTracker::clear(ProcessIndex process, std::uint64_t buffer) {
   if (RingBuffer* const ring = buffers_.find(process, buffer)) {
     slots_ -= ring->slots.size();
+    if (ring->kept) keepers_[{process, *ring->kept}].erase(buffer);
     *ring = {};
   }
 }

@@ -82,11 +82,11 @@ class ObjectTracker {
   [[nodiscard]] bool is_ring_buffer(ProcessIndex process, Handle buffer) const {
     return buffer_owners_.find(process, buffer) != nullptr;
   }
-  /// The subscription that reads a ring buffer.
-  /// Whether the buffer is a subscription's, and not a publisher's own.
+  /// Whether a ring buffer is a subscription's, and not a publisher's own.
   [[nodiscard]] bool is_read(ProcessIndex process, Handle buffer) const {
     return buffer_object(process, buffer).has_value();
   }
+  /// The subscription that reads a ring buffer.
   [[nodiscard]] std::optional<SubscriptionIndex> buffer_reader(ProcessIndex process,
                                                                Handle buffer) const;
   [[nodiscard]] std::optional<ServiceIndex> rmw_service(ProcessIndex process,
