@@ -155,6 +155,10 @@ def test_capabilities_are_those_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -
 
 def test_programs_that_fail_or_hang_print_nothing() -> None:
     assert output_of("sh", "-c", "echo 3") == "3"
+    assert (
+        output_of("printf", r"\303\251 \377")
+        == "\N{LATIN SMALL LETTER E WITH ACUTE} \N{REPLACEMENT CHARACTER}"
+    )
     assert output_of("sh", "-c", "echo 3; exit 1") is None
     assert output_of("sleep", "100", seconds=0.1) is None
     assert output_of("a-program-that-is-not-there") is None

@@ -33,12 +33,21 @@ class Check:
 
 
 def output_of(*command: str, seconds: float = 20) -> str | None:
-    """What a program prints, or None if it is not there, fails or takes longer than `seconds`."""
+    """What a program prints, whatever its locale makes of it, or None if it is not there, fails or
+    takes longer than `seconds`.
+    """
     if shutil.which(command[0]) is None:
         return None
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=True)
-    except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
 
