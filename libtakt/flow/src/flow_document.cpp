@@ -358,7 +358,7 @@ std::string to_json(const events::EventStream& source, const execution::Database
   Json json{{"format", "takt/flow"}, {"version", 1}};
   json["provenance"] = execution::provenance(source, database, pass, std::nullopt);
   json["provenance"]["warnings"] = execution::warnings(source, database);
-  for (std::string& line : links::warnings(tracker.links(), database.objects())) {
+  for (std::string& line : links::warnings(tracker.links(), database.objects(), true)) {
     json["provenance"]["warnings"].push_back(std::move(line));
   }
   for (const std::string& line : tracker.lines()) {

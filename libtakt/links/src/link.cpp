@@ -57,15 +57,17 @@ std::vector<Link> declared_links(const execution::Objects& objects) {
   return links;
 }
 
-std::vector<std::string> warnings(std::span<const Link> links, const execution::Objects& objects) {
+std::vector<std::string> warnings(std::span<const Link> links, const execution::Objects& objects,
+                                  bool knows_stamps) {
   std::vector<std::string> lines;
   for (const Link& link : links) {
     if (!link.matches_stamps || link.has_known_sets) continue;
     lines.push_back(fmt::format(
-        "{} joins its inputs by message_filters, and no recorded stamps explain its sets: which "
-        "message waited for the others is not known where several can have; latencies "
-        "are those of the newest of them, and at most those of the oldest{}",
+        "{} joins its inputs by message_filters, and {}: which message waited for the others is "
+        "not known where several can have; latencies are those of the newest of them, and at most "
+        "those of the oldest{}",
         objects.node_name(objects[link.inputs.front()]),
+        knows_stamps ? "no recorded stamps explain its sets" : "chains do not go by stamps",
         link.last_is_of_set
             ? ""
             : "; it may be ApproximateTime in C++, which makes a set when a later "

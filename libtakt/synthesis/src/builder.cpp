@@ -222,7 +222,7 @@ bool Builder::can_join(const ObservedJoin& join) const {
 
 void Builder::choose_joins() {
   ObservedJoins found = find_joins(observations_, objects_, links_, declared_);
-  std::ranges::move(links::warnings(links_, objects_), std::back_inserter(warnings_));
+  std::ranges::move(links::warnings(links_, objects_, false), std::back_inserter(warnings_));
   std::ranges::move(found.warnings, std::back_inserter(warnings_));
   // Whether a join is possible depends on which of its senders are joins. So at first all are taken
   // for joins; then impossible ones are left out until all are possible.

@@ -68,8 +68,11 @@ struct Link {
 /// inputs_linked in that of Objects::input_links.
 [[nodiscard]] std::vector<Link> declared_links(const execution::Objects& objects);
 
-/// One line for each link that says less than flows and chains over it seem to.
+/// One line for each link that says less than flows and chains over it seem to. `knows_stamps`:
+/// whether the recorded stamps were looked at (has_known_sets); models and chains are made of what
+/// is told as it happens, and go without.
 [[nodiscard]] std::vector<std::string> warnings(std::span<const Link> links,
-                                                const execution::Objects& objects);
+                                                const execution::Objects& objects,
+                                                bool knows_stamps);
 
 }  // namespace takt::links
