@@ -144,6 +144,7 @@ def test_sets_are_known_by_stamps_alone(tmp_path: Path) -> None:
     assert 0 < right == known < 0.6 * entries
     (line,) = (x for x in warnings(UNSTAMPED / f"{name}.tar.xz") if "message_filters" in x)
     assert line.startswith("/middle joins")
+    assert "no recorded stamps explain its sets" in line
     assert "ApproximateTime in C++" in line
     stamped = warnings(RECORDINGS / "approximate.tar.xz")
     assert not any("message_filters" in each for each in stamped)

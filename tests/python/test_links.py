@@ -100,7 +100,10 @@ def test_joins_of_message_filters_are_in_flows_and_models(name: str) -> None:
     model = document("model", name)
     (join,) = model["joins"]
     assert {text.split(":")[0] for text in join["inputs"]} == {"/a", "/b"}
-    assert any("message_filters" in line for line in model["provenance"]["warnings"])
+    assert any(
+        "by message_filters, and chains do not go by stamps: " in line
+        for line in model["provenance"]["warnings"]
+    )
 
 
 def measured(flow: Json) -> list[int]:

@@ -1,12 +1,13 @@
-"""What people call callbacks and executors."""
+"""What people call callbacks, executors and chains."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import takt_native
-from takt.documents import Callback, Model
+from takt.documents import Callback, Chain, Model
+from takt.errors import UserError
 from takt.text.formatting import printable
 
 
@@ -39,3 +40,14 @@ def executor_labels(model: Model) -> dict[str, str]:
         )
         for executor in model.executors
     }
+
+
+def chains_named(model: Model, chains: Sequence[str]) -> list[Chain]:
+    """The chains of these ids. UserError if one is unknown."""
+    known = {chain.id: chain for chain in model.chains}
+    for chain in chains:
+        if chain not in known:
+            some = ", ".join(f'"{printable(name)}"' for name in list(known)[:5])
+            more = ", …" if len(known) > 5 else ""
+            raise UserError(f'there is no chain "{chain}"; the model has {some or "none"}{more}')
+    return [known[chain] for chain in chains]

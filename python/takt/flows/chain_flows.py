@@ -14,8 +14,8 @@ from typing import Any
 import takt_native
 from takt import pipeline
 from takt.documents import Model
+from takt.documents.names import chains_named
 from takt.inputs import ModelText
-from takt.report.graph import named
 from takt.text.parts import STAGE_OF, STAGES
 from takt.verdicts import tables
 
@@ -37,7 +37,9 @@ def document(
     Raises takt_native.InputError; UserError if the model has no such chain.
     """
     parsed = pipeline.read_model(model.text, model.source)
-    wanted = {chain.id for chain in (parsed.chains if only is None else named(parsed, [only]))}
+    wanted = {
+        chain.id for chain in (parsed.chains if only is None else chains_named(parsed, [only]))
+    }
     with tempfile.TemporaryDirectory(prefix="takt-") as folder:
         index, measurement = pipeline.store_view(
             traces, model.text, model.source, folder, all_chains=True

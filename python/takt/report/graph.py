@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from takt.documents import Activation, Callback, Chain, Edge, Join, Model
-from takt.documents.names import executor_labels
+from takt.documents.names import chains_named, executor_labels
 from takt.errors import UserError
 from takt.text.formatting import duration, frequency, printable
 
@@ -145,22 +145,13 @@ class Drawing:
         return nodes | readers, arrows
 
 
-def named(model: Model, chains: Sequence[str]) -> list[Chain]:
-    """The chains of these ids. UserError if one is unknown."""
-    known = {chain.id: chain for chain in model.chains}
-    for chain in chains:
-        if chain not in known:
-            some = ", ".join(f'"{printable(name)}"' for name in list(known)[:5])
-            more = ", …" if len(known) > 5 else ""
-            raise UserError(f'there is no chain "{chain}"; the model has {some or "none"}{more}')
-    return [known[chain] for chain in chains]
-
-
 def highlighted(model: Model, chains: Sequence[str]) -> list[Chain]:
     """The chains of these ids; if none are named, those with a goal. UserError if one is
     unknown.
     """
-    return named(model, chains) or [chain for chain in model.chains if chain.goal is not None]
+    return chains_named(model, chains) or [
+        chain for chain in model.chains if chain.goal is not None
+    ]
 
 
 def dot(model: Model, chains: Sequence[Chain] = ()) -> str:
