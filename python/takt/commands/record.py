@@ -323,12 +323,12 @@ def _why_nothing(request: Request, recorded: Recorded, found: _Found) -> str:
     if recorded.unrecorded:
         number = count(len(recorded.unrecorded), "process", "processes")
         return f"nothing was recorded: the {number} with ROS 2 could not be"
-    if any(found.losses.values()):
-        return f"nothing was recorded: {lost(found.losses)}"
-    if list(request.events) != list(DEFAULT_EVENTS):
-        return f"nothing was recorded: no event {' or '.join(request.events)} happened"
     only = f"{recorded.trace} has the scheduler's events alone"
     what = only if recorded.bytes else "nothing was recorded"
+    if any(found.losses.values()):
+        return f"{what}: {lost(found.losses)}"
+    if list(request.events) != list(DEFAULT_EVENTS):
+        return f"nothing was recorded: no event {' or '.join(request.events)} happened"
     nobody = f"{what}: no process with ROS 2's tracepoints did anything"
     if request.command:
         return (
