@@ -128,6 +128,24 @@ def test_what_one_callback_sends_keeps_its_order(make: type[PlannedExecutor], no
     executor.shutdown()
 
 
+def test_who_spins_as_the_context_ends_hears_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if what ends the context nudges those who wait before the call is served."""
+    rclpy.init()
+    executor = EventsExecutor(num_threads=2)
+    helpers = executor._helpers
+    assert helpers
+    submit = helpers._submit
+
+    def nudged(turn: Any, run: Any) -> bool:
+        helpers.nudge()
+        return bool(submit(turn, run))
+
+    monkeypatch.setattr(helpers, "_submit", nudged)
+    rclpy.shutdown()
+    with pytest.raises(rclpy.executors.ExternalShutdownException):
+        executor.spin_once()
+
+
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_callback_that_ends_the_context_ends_spinning_as_with_rclpy(threads: int) -> None:
     def spin(way: Callable[[Node, Any], None]) -> type[Exception] | None:

@@ -246,7 +246,11 @@ class PlannedExecutor(rclpy.executors.Executor):  # type: ignore[misc]
         end = None if timeout is None or timeout < 0 else time.monotonic() + timeout
         self._refresh()
         if self._helpers is not None and not self._core.is_running_here():
+            began = self._context.ok()
             self._helpers.take_turn(lambda over: self._run_one(end, lambda: over() or done()), done)
+            # The context that has just ended may have nudged the turn before it was served.
+            if not (began or done() or self._is_shutdown):
+                raise ExternalShutdownException
             return
         ran_before, self._here.ran = self._here.ran, False
         try:
