@@ -273,7 +273,7 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
     library.parent.mkdir()
     library.write_bytes(malice(tracetools().read_bytes()))
     with (
-        attacker_of(MALICE, str(place_for_all), "library"),
+        attacker_of(MALICE, str(place_for_all), "library") as attacker,
         Child(TICK, stdout=subprocess.PIPE, text=True) as robot,
     ):
         assert robot.stdout
@@ -290,7 +290,8 @@ def test_a_library_made_to_harm_costs_its_own_process_alone(
         robot.send_signal(signal.SIGINT)
     assert recorder.returncode == 0, said
     assert peak < REASONABLE
-    assert "1 unrecorded process" in said
+    assert f"{attacker.pid}, python" in said
+    assert "unrecorded process" in said
     ticks = babeltrace.ticks(trace, robot.pid, lossy=True)
     assert ticks
 
