@@ -8,6 +8,8 @@
 #include <iterator>
 #include <ranges>
 
+#include "takt/model/model.hpp"
+
 namespace takt::synthesis {
 
 void Overlaps::add(execution::NodeIndex node, const execution::CallbackInstance& instance) {
