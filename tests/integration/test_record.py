@@ -360,9 +360,9 @@ def test_p17_no_switch_among_strangers_is_recorded(tmp_path: Path) -> None:
     done = record(
         *("--backend", "ring", "--kernel", "-o", str(trace), "--"), sys.executable, "-c", tick
     )
-    assert done.returncode == 1, "a recording without a program of ROS 2"
-    # The kernel's tracer may have lost events, which the line tells then.
-    assert f"{trace} has the scheduler's events alone: " in done.stderr
+    assert done.returncode == 0, done.stderr
+    said = "takt: these are the scheduler's events alone: no process with ROS 2's tracepoints did"
+    assert said in done.stderr
     own = {int(thread) for thread in done.stdout.splitlines()[0].split()}
     events = babeltrace.events(trace, lossy=True)
     switches = [event.fields for event in events if event.name == "sched_switch"]
@@ -400,7 +400,7 @@ def test_no_scheduling_event_is_missing_that_the_kernels_own_tracer_has(
     done = record(
         *("--backend", "ring", "--kernel", "-o", str(trace), "--"), sys.executable, "-c", tick
     )
-    assert done.returncode == 1, "a recording without a program of ROS 2"
+    assert done.returncode == 0, done.stderr
     process = int(done.stdout.split()[0])
     (kernels_own_tracer / "tracing_on").write_text("0")
     for stats in kernels_own_tracer.glob("per_cpu/cpu*/stats"):

@@ -212,9 +212,11 @@ def record(
             f"Recorded {events} in {_time(request, recorded)}, "
             f"{data_size(recorded.bytes)}, {lost(found.losses)}: {trace}"
         )
+        if found.is_scheduling:
+            console.say(f"takt: these are the scheduler's events alone: {_nobody(request)}")
         console.say(f"Next: takt info {shlex.quote(str(trace))}")
     else:
-        console.say(f"takt: {_why_nothing(request, recorded, found)}")
+        console.say(f"takt: nothing was recorded: {_why_nothing(request, recorded, found)}")
     if recorded.command_status:
         console.say(f"takt: {request.command[0]} ended with status {recorded.command_status}")
     if status := recorded.command_status or int(found.events == 0):
@@ -299,6 +301,8 @@ class _Found:
     losses: dict[str, int]
     """What the recorder knows to be missing, and what the trace itself says is."""
     warnings: list[str]
+    is_scheduling: bool = False
+    """Its events are those of the kernel's scheduler alone, which are about nobody's callbacks."""
 
 
 def _look_into(recorded: Recorded) -> _Found:
@@ -314,22 +318,24 @@ def _look_into(recorded: Recorded) -> _Found:
     kinds = [*recorded.losses, *(kind for kind in said if kind not in recorded.losses)]
     losses = {kind: max(recorded.losses.get(kind, 0), said.get(kind, 0)) for kind in kinds}
     of_others = {name: n for name, n in info["by_name"].items() if name not in _OF_RECORDER}
-    # The scheduler's events alone are about nobody; they have no provider in their names.
-    events = sum(of_others.values()) if any(":" in name for name in of_others) else 0
-    return _Found(events, losses, info["warnings"])
+    # Those of the kernel have no provider in their names.
+    is_scheduling = not any(":" in name for name in of_others)
+    return _Found(sum(of_others.values()), losses, info["warnings"], is_scheduling)
 
 
 def _why_nothing(request: Request, recorded: Recorded, found: _Found) -> str:
     if recorded.unrecorded:
         number = count(len(recorded.unrecorded), "process", "processes")
-        return f"nothing was recorded: the {number} with ROS 2 could not be"
-    only = f"{recorded.trace} has the scheduler's events alone"
-    what = only if recorded.bytes else "nothing was recorded"
+        return f"the {number} with ROS 2 could not be"
     if any(found.losses.values()):
-        return f"{what}: {lost(found.losses)}"
+        return lost(found.losses)
     if list(request.events) != list(DEFAULT_EVENTS):
-        return f"nothing was recorded: no event {' or '.join(request.events)} happened"
-    nobody = f"{what}: no process with ROS 2's tracepoints did anything"
+        return f"no event {' or '.join(request.events)} happened"
+    return _nobody(request)
+
+
+def _nobody(request: Request) -> str:
+    nobody = "no process with ROS 2's tracepoints did anything"
     if request.command:
         return (
             f"{nobody} until {request.command[0]} ended; 'takt record' without a command records "

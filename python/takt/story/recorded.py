@@ -18,7 +18,7 @@ import takt_native
 from takt import documents, files, inputs, pipeline
 from takt.documents import Chain, losses
 from takt.errors import UserError
-from takt.flows import chain_flows, flow
+from takt.flows import flow
 from takt.processes import lifeline, steal
 from takt.verdicts import verdict
 from takt.verdicts.verdict import Verdict
@@ -95,8 +95,10 @@ class Recorded:
         """What took most of the time of the chain's worst message, in one sentence, as takt flow
         --goals --why worst says it; None: no message of it was followed.
         """
-        found = chain_flows.document([str(self.trace)], self.evaluation.text)["flows"]
-        flows = [one for one in found if one["chain"] == chain.id]
+        from takt.flows import chain_flows  # with what it needs, which --help does not
+
+        traces, model = [str(self.trace)], self.evaluation.text
+        flows = chain_flows.document(traces, model, only=chain.id)["flows"]
         return flow.cause(flows[0], flows[0]["worst"][0]) if flows else None
 
 
