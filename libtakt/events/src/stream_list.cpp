@@ -29,7 +29,7 @@ void add_fault(Lacking& lacking, std::uint64_t bytes, std::string fault) {
   lacking.losses += losses;
 }
 
-/// What is there of a stream file; 0: nothing.
+/// How many bytes of a stream file are there; 0 if it is missing.
 Result<std::uint64_t> present_size(const fs::path& file) {
   std::error_code code;
   const std::uint64_t size = fs::file_size(file, code);

@@ -623,8 +623,8 @@ void ObjectTracker::finish() {
       name(*entry.callback, handle, entry.symbol);
     }
   });
-  // What has never run is what has run since its process ended; else it is compared in the order in
-  // which it was made.
+  // A callback that never ran is taken for the equal one of the process that followed, if that one
+  // ran. All others are compared in the order in which they were made.
   for (std::size_t i = 0; i < objects_.callbacks.size(); ++i) {
     const ObservedCallbackIndex callback(i);
     if (identities_.is_settled(callback)) continue;

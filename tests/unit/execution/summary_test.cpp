@@ -64,17 +64,28 @@ TEST(Summary, IsTheSameIfEventsComeOneByOne) {
   EXPECT_EQ(at_once["callbacks"][0]["count"], 3);
 }
 
-TEST(Summary, CountsTheNodesOfProcessesWithTheSameNameAndNumberApart) {
+/// Of two containers of a host, whose programs have one name or two, and of another host.
+TEST(Summary, CountsTheNodesOfProcessesWithTheSameNumberApart) {
+  struct Of {
+    std::uint64_t name_space;
+    std::string host;
+    std::string program;
+    int nodes;
+  };
+  const std::vector<Of> all{
+      {7, "one", "a", 1}, {8, "one", "a", 3}, {9, "one", "b", 1}, {7, "two", "a", 2}};
   Scenario scenario;
-  for (const std::uint64_t name_space : {7U, 8U}) {
-    Program program = scenario.program({1, name_space}, "host", "proc");
-    scenario.node(program, "n", fmt::format("/of{}", name_space));
+  for (const Of& each : all) {
+    Program program = scenario.program({1, each.name_space}, each.host, each.program);
+    for (int i = 0; i < each.nodes; ++i) scenario.node(program, fmt::format("n{}", i), "/");
   }
   const json processes = summarise(scenario)["processes"];
-  ASSERT_EQ(processes.size(), 2U);
-  for (const json& process : processes) {
-    EXPECT_EQ(process["pid"], 1);
-    EXPECT_EQ(process["nodes"], 1);
+  ASSERT_EQ(processes.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(processes[i]["pid"], 1);
+    EXPECT_EQ(processes[i]["host"], all[i].host);
+    EXPECT_EQ(processes[i]["name"], all[i].program);
+    EXPECT_EQ(processes[i]["nodes"], all[i].nodes);
   }
 }
 

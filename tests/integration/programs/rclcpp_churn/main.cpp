@@ -40,7 +40,7 @@ using std::chrono::steady_clock;
 using takt_msgs::msg::Packet;
 using takt_msgs::srv::Exchange;
 
-/// In which an answer comes, however busy the machine.
+/// An answer comes within this time, however busy the machine is.
 constexpr auto longest_wait = 20s;
 
 /// After some 5000 clients of one server Fast DDS loses answers, whichever executor runs them: so a
@@ -235,8 +235,8 @@ int run(double minutes, bool stock) {
     while (!is_over && steady_clock::now() < until) std::this_thread::sleep_for(100ms);
     const double memory = resident_megabytes();
     if (minute <= std::max(1.0, minutes / 6)) settled = memory;
-    std::printf("minute %d: %.1f MB, %zu rounds, %zu answers lost by the middleware\n", minute,
-                memory, rounds.load(), churn.lost.load());
+    std::printf("minute %d: %.1f MB, %zu rounds, %zu answers lost\n", minute, memory, rounds.load(),
+                churn.lost.load());
     std::fflush(stdout);
     if (churn.beats == beats) failures += "the executor stands still\n";
     beats = churn.beats;
@@ -245,6 +245,8 @@ int run(double minutes, bool stock) {
   for (auto& worker : workers) worker.join();
   executor->cancel();
   spinning.join();
+  // None was lost in 56 000 rounds of clients and 16 000 of goals.
+  if (churn.lost > 1 + rounds / 10'000) failures += "answers were lost\n";
   const double growth = resident_megabytes() / settled - 1;
   std::printf("%+.1f %% since it had settled\n%s", 100 * growth, failures.c_str());
   return !failures.empty() || (minutes >= 5 && growth > 0.02) ? 1 : 0;

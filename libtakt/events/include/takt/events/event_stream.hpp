@@ -42,7 +42,7 @@ struct Input {
   /// 64-bit hash of the metadata and of the stream files' names, sizes and bytes, in hexadecimal.
   /// Complete when the source has been read to the end.
   std::string fingerprint{};
-  /// Of a recording that goes on or was cut short, by the name that `takt record` left it.
+  /// Whether the recording goes on or was cut short: `takt record` renames it when it ends well.
   bool is_partial = false;
 };
 

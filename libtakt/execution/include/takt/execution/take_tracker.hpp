@@ -131,10 +131,10 @@ class TakeTracker {
   };
   struct RingBuffer {
     std::vector<PublicationId> slots;
-    /// Of a publisher's own buffer: its topic, and the slot of its newest message.
+    /// The topic, if a publisher keeps its messages in this buffer, and the slot of the newest one.
     std::optional<TopicIndex> kept;
     std::size_t newest = 0;
-    /// Of a subscription's buffer: how many messages it got as it was made.
+    /// How many kept messages the buffer's subscription was given when it was made.
     std::size_t handed_over = 0;
   };
   Pending& pending(ThreadIndex thread);
