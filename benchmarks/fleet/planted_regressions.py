@@ -5,9 +5,10 @@
 Robots are drawn at random: chains from timers over subscriptions on shared executors. Each of their
 runs is simulated, recorded, read and summarised as a real one; the time of each callback varies by
 10 % from run to run, and the phases of timers by their periods. The runs of a comparison are drawn
-from those of one robot, and in the candidate one thing is different. Prints in how many comparisons
-it was found, in how many of these the cause that is named first is what was planted, and how many
-comparisons of equal versions raise an alarm.
+from those of one robot, and in the candidate one thing is different. Where it is so on one robot of
+four, the runs are labelled as those of four robots. Prints in how many comparisons it was found, in
+how many of these the cause that is named first is what was planted, and how many comparisons of
+equal versions raise an alarm.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any, NamedTuple
 
@@ -190,6 +191,8 @@ class Plan(NamedTuple):
     """One run of so many has it."""
     under_load: bool = False
     """These are under load, in both versions."""
+    robots: int = 0
+    """Of so many robots are the runs by their labels; those that have it are the last one's."""
 
     @property
     def special(self) -> Pool:
@@ -214,16 +217,16 @@ PLANS = (
     Plan("a callback", grow, 1.0, 10),
     Plan(UNDER_LOAD, grow, 0.5, 40, 2, under_load=True),
     Plan(UNDER_LOAD, grow, 1.0, 40, 2, under_load=True),
-    Plan(ON_SOME, grow, 0.5, 40, 4),
-    Plan(ON_SOME, grow, 1.0, 40, 4),
+    Plan(ON_SOME, grow, 0.5, 40, 4, robots=4),
+    Plan(ON_SOME, grow, 1.0, 40, 4, robots=4),
 )
 USUAL = Pool()
 
 
-def sizes() -> dict[Pool, int]:
+def sizes(plans: Iterable[Plan]) -> dict[Pool, int]:
     """How many runs each pool has: those of the largest comparison, and some to choose from."""
     found = {USUAL: 70}
-    for plan in PLANS:
+    for plan in plans:
         needed = plan.runs // plan.one_of
         number = needed if plan.runs >= 40 else 2 * needed
         for pool in (plan.special, plan.before):
@@ -260,21 +263,22 @@ class Result(NamedTuple):
     named: bool = False
 
 
-def results(task: tuple[int, int]) -> list[Result]:
+def results(task: tuple[int, int, str]) -> list[Result]:
     """Those of one robot."""
-    number, comparisons = task
+    number, comparisons, planted = task
+    plans = {place: plan for place, plan in enumerate(PLANS) if planted in plan.name}
     choice = Random(number)
     model = robot(choice)
     pools = {
         pool: [summarised(of_run(model, pool, choice), choice.getrandbits(32)) for _ in range(runs)]
-        for pool, runs in sizes().items()
+        for pool, runs in sizes(plans.values()).items()
     }
     told = []
     for _ in range(2 * comparisons):
         drawn = choice.sample(pools[USUAL], 2 * EQUAL_RUNS)
         document = comparison.compare(drawn[:EQUAL_RUNS], drawn[EQUAL_RUNS:])
         told.append(Result(None, document["regressions"] > 0))
-    for number_of_plan, plan in enumerate(PLANS):
+    for number_of_plan, plan in plans.items():
         times = comparisons if plan.runs < 40 else 1
         told += [judged(number_of_plan, pools, choice) for _ in range(times)]
     return told
@@ -286,14 +290,22 @@ def judged(number: int, pools: dict[Pool, list[Summary]], choice: Random) -> Res
     special = -(-plan.runs // plan.one_of)
     rest = plan.runs - special
     usual = choice.sample(pools[USUAL], 2 * rest + (special if plan.before == USUAL else 0))
-    after = [*choice.sample(pools[plan.special], special), *usual[:rest]]
+    after = [*usual[:rest], *choice.sample(pools[plan.special], special)]
     before = usual[rest:]
     if plan.before != USUAL:
         before += choice.sample(pools[plan.before], special)
+    if plan.robots:
+        before, after = labelled(before, plan.robots), labelled(after, plan.robots)
     document = comparison.compare(before, after)
     worse = [each for each in document["changes"] if each["verdict"] == "worse"]
     found = any(is_of_victim(each) for each in worse)
     return Result(number, bool(worse), found, found and names(worse, plan))
+
+
+def labelled(runs: list[Summary], robots: int) -> list[Summary]:
+    """The same number of runs for each robot, one robot's after the other's."""
+    each = len(runs) // robots
+    return [run.replace(labels={"robot": f"r{number // each}"}) for number, run in enumerate(runs)]
 
 
 def is_of_victim(change: Json) -> bool:
@@ -325,18 +337,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--robots", type=int, default=20)
     parser.add_argument("--comparisons", type=int, default=5, help="with 10 runs a side, per robot")
+    parser.add_argument("--planted", default="", help="only what has this in its name")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
     options = parser.parse_args()
     begin = time.monotonic()
-    tasks = [(number, options.comparisons) for number in range(options.robots)]
+    tasks = [(number, options.comparisons, options.planted) for number in range(options.robots)]
     told: list[Result] = []
     with multiprocessing.get_context("spawn").Pool(options.processes) as workers:
         for number, of_robot in enumerate(workers.imap_unordered(results, tasks), 1):
             told += of_robot
             print(f"{number} of {len(tasks)} robots", file=sys.stderr)
     print("\n".join(table(told)))
-    runs = options.robots * sum(sizes().values())
-    print(f"{runs} runs, {(time.monotonic() - begin) / 60:.1f} min")
+    print(f"{(time.monotonic() - begin) / 60:.1f} min")
 
 
 def table(told: list[Result]) -> Iterator[str]:
@@ -344,6 +356,8 @@ def table(told: list[Result]) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|"
     for number, plan in enumerate(PLANS):
         mine = [each for each in told if each.plan == number]
+        if not mine:
+            continue
         found = [each for each in mine if each.found]
         size = f"+{plan.size:.0%}" if plan.size else "–"
         yield (

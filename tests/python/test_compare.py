@@ -196,6 +196,75 @@ def test_some_slow_robots_of_a_fleet_are_found() -> None:
     assert found >= 18
 
 
+def of_robots(random: numpy.random.Generator, number: int, **grown_on: Any) -> list[Summary]:
+    """So many runs of each of four robots; `grown_on`: what is different on which."""
+    return [
+        Summary.read(changed(a_run(random, grown_on.get(robot)), "labels", value={"robot": robot}))
+        for robot in ("r1", "r2", "r3", "r4")
+        for _ in range(number)
+    ]
+
+
+def test_what_grows_on_one_robot_of_four_is_found_and_the_robot_is_named() -> None:
+    random = numpy.random.default_rng(22)
+    grown = {("/motor", "running"): 1.5}
+    for _ in range(10):
+        document = comparison.compare(of_robots(random, 10), of_robots(random, 10, r3=grown))
+        (change,) = (
+            c for c in document["changes"] if (c["id"], c["quantity"]) == ("/motor", "p50")
+        )
+        assert change["verdict"] == "worse"
+        if "robots" in change:
+            break
+    else:
+        pytest.fail("the mean over all robots showed it each time")
+    (of_robot,) = change["robots"]
+    assert (of_robot["robot"], of_robot["runs"]) == ("r3", {"baseline": 10, "candidate": 10})
+    assert of_robot["growth"] == pytest.approx(0.5, abs=0.2)
+    assert abs(change["growth"]) < of_robot["growth"] / 2
+    document["left_out"] = {"baseline": [], "candidate": []}
+    schema("comparison").validate(document)
+    told = [row for row in page.rows(document) if row[2] == "callback /motor, p50, robot r3 alone"]
+    assert [row[:2] for row in told] == [("worse", "slower")]
+    assert f"+{100 * of_robot['growth']:.0f}" in told[0][5]
+
+
+def test_the_causes_of_a_chain_on_one_robot_are_those_of_its_runs() -> None:
+    random = numpy.random.default_rng(23)
+    grown = {("/motor", "running"): 2.0}
+    sides = of_robots(random, 10), of_robots(random, 10, r3=grown)
+    document = comparison.compare(*sides)
+    chain = next(c for c in document["changes"] if (c["id"], c["quantity"]) == (CHAIN, "p50"))
+    assert [each["robot"] for each in chain["robots"]] == ["r3"]
+    of_r3 = [[run for run in side if run.labels["robot"] == "r3"] for side in sides]
+    assert chain["causes"] == comparison.causes(of_r3[0], of_r3[1], PATH)
+    assert chain["causes"][0]["callback"] == "/motor"
+
+
+def test_equal_versions_on_four_robots_seldom_raise_an_alarm() -> None:
+    """Robots differ: each callback of one takes its own time."""
+    random = numpy.random.default_rng(24)
+    alarms = 0
+    for _ in range(100):
+        before, after = [], []
+        for robot in ("r1", "r2", "r3", "r4"):
+            own = {figure: random.lognormal(0, 0.3) for figure in drawn(random, 1)[0]}
+            for side in (before, after):
+                side += [
+                    comparison.RunFigures(
+                        {
+                            figure: value * own[figure] if figure.is_time else value
+                            for figure, value in run.items()
+                        },
+                        robot,
+                    )
+                    for run in drawn(random, 5)
+                ]
+        alarms += comparison.differences_of_robots(before, after)["regressions"] > 0
+    print(f"four robots of five runs a side, equal versions: {alarms} of 100 alarms")
+    assert alarms <= 12  # 8 in the mean at most; 13 or more are rarer than 4 in 100
+
+
 PLANTED = [
     (("callbacks", 3, "duration"), ("callback", "/motor", "p50"), 2.0),
     (("links", 2, "latency"), ("link", "/to/motor -> /motor", "p50"), 2.0),

@@ -32,7 +32,8 @@ figures: the times of chains and callbacks, and all others. The first ones are w
 and there are fewer of them, so they get most. Slow runs are a second test with the same chances."""
 TESTS = 2
 """Of means and of slow runs. So the chance is 10 % in all at most. It is less as the tolerance is
-larger, and as numbers of slow runs leave out many levels."""
+larger, and as numbers of slow runs leave out many levels. Where single robots are compared, too,
+these have half of it."""
 FEWEST_VALUES = 100
 """Values of a run that have a 99th percentile. The one of fewer values is their maximum."""
 SHORTEST = 1_000
@@ -75,6 +76,12 @@ class Figure(NamedTuple):
 Figures = Mapping[Figure, float]
 
 
+class RunFigures(NamedTuple):
+    figures: Figures
+    robot: str | None
+    """By the run's labels."""
+
+
 class Part(NamedTuple):
     """Where a chain's time goes."""
 
@@ -93,7 +100,10 @@ def compare(
 ) -> Json:
     """The `takt/comparison` document of two groups of runs, in whatever order they come."""
     before, after = (
-        sorted(map(figures, side), key=lambda run: sorted(run.items()))
+        sorted(
+            (RunFigures(figures(run), run.labels.get("robot")) for run in side),
+            key=lambda run: sorted(run.figures.items()),
+        )
         for side in (baseline, candidate)
     )
     document: Json = {
@@ -103,7 +113,7 @@ def compare(
         "tolerance": tolerance,
         "confidence": CONFIDENCE,
         "alarm": TESTS * sum(ALARM.values()),
-        **differences(before, after, tolerance),
+        **differences_of_robots(before, after, tolerance),
         "losses": {"baseline": _losses(baseline), "candidate": _losses(candidate)},
         "on_both_sides": _on_both_sides(baseline, candidate),
     }
@@ -112,8 +122,52 @@ def compare(
         path = each.pop("key")
         each["id"] = names.get((each["kind"], path), path)
         if each["kind"] == "chain" and each.get("verdict") == "worse":
-            each["causes"] = causes(baseline, candidate, path)
+            robots = {of_robot["robot"] for of_robot in each.get("robots", [])}
+            old, new = (
+                [run for run in side if not robots or run.labels.get("robot") in robots]
+                for side in (baseline, candidate)
+            )
+            each["causes"] = causes(old, new, path)
     return document
+
+
+def differences_of_robots(
+    before: Sequence[RunFigures], after: Sequence[RunFigures], tolerance: float = TOLERANCE
+) -> Json:
+    """As differences(), and what became worse on single robots alone, which a mean over all robots
+    hides.
+    """
+    robots = _robots(before, after)
+    document = differences(
+        [run.figures for run in before],
+        [run.figures for run in after],
+        tolerance,
+        1 / 2 if robots else 1,
+    )
+    changes = {(each["kind"], each["key"], each["quantity"]): each for each in document["changes"]}
+    hidden = {key for key, change in changes.items() if change["verdict"] != "worse"}
+    for robot, (old, new) in robots.items():
+        for each in differences(old, new, tolerance, 1 / 2 / len(robots))["changes"]:
+            key = (each.pop("kind"), each.pop("key"), each.pop("quantity"))
+            if each.pop("verdict") == "worse" and key in hidden:
+                changes[key]["verdict"] = "worse"
+                of_robot = {"robot": robot, "runs": {"baseline": len(old), "candidate": len(new)}}
+                changes[key].setdefault("robots", []).append(of_robot | each)
+    document["changes"].sort(key=_order)
+    document["regressions"] = sum(each["verdict"] == "worse" for each in document["changes"])
+    return document
+
+
+def _robots(
+    before: Sequence[RunFigures], after: Sequence[RunFigures]
+) -> dict[str, tuple[list[Figures], list[Figures]]]:
+    """The runs of each robot that has enough on both sides; none if all are of one robot."""
+    found = {}
+    for robot in sorted({run.robot for run in (*before, *after) if run.robot}):
+        old, new = ([run.figures for run in side if run.robot == robot] for side in (before, after))
+        if min(len(old), len(new)) >= FEWEST_RUNS:
+            found[robot] = old, new
+    return found if len({run.robot for run in (*before, *after)}) > 1 else {}
 
 
 def figures(run: Summary) -> dict[Figure, float]:
@@ -166,9 +220,14 @@ def _names(run: Summary) -> dict[tuple[str, str], str]:
 
 
 def differences(
-    before: Sequence[Figures], after: Sequence[Figures], tolerance: float = TOLERANCE
+    before: Sequence[Figures],
+    after: Sequence[Figures],
+    tolerance: float = TOLERANCE,
+    share: float = 1.0,
 ) -> Json:
-    """The fields of the document that say what differs, with the keys of their subjects."""
+    """The fields of the document that say what differs, with the keys of their subjects. `share`:
+    of the accepted chance of an alarm.
+    """
     known = list(dict.fromkeys(figure for run in (*before, *after) for figure in run))
     compared = [figure for figure in known if _is_in_enough(figure, before, after)]
     enough = min(len(before), len(after)) >= FEWEST_RUNS
@@ -178,7 +237,7 @@ def differences(
         of_family = [figure for figure in compared if figure.family == family]
         if not of_family or not enough:
             continue
-        found, detectable = _family(of_family, before, after, alarm, tolerance)
+        found, detectable = _family(of_family, before, after, share * alarm, tolerance)
         changes += found
         typical = median(detectable) if family == "times" else typical
     subjects = {figure.subject for figure in compared if figure.quantity != "present"}

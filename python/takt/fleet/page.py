@@ -35,9 +35,10 @@ def conclusion(document: Json) -> str:
 def rows(document: Json) -> list[tuple[str, ...]]:
     """A row of texts for each difference, as HEADERS; the verdict of the document is first."""
     return [
-        (change["verdict"], _word(change), _what(change), *_values(change))
+        (change["verdict"], _word(change), _what(told), *_values(told))
         for change in document["changes"]
         if change["verdict"] != "same"
+        for told in ([change | robot for robot in change.get("robots", [])] or [change])
     ]
 
 
@@ -112,7 +113,8 @@ def _escaped(text: str) -> str:
 
 
 def _what(change: Json) -> str:
-    return printable(f"{change['kind']} {change['id']}, {change['quantity']}")
+    robot = f", robot {change['robot']} alone" if "robot" in change else ""
+    return printable(f"{change['kind']} {change['id']}, {change['quantity']}{robot}")
 
 
 def _word(change: Json) -> str:
