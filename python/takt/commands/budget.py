@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json as json_format
 import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any
 
-from takt import files, inputs, pipeline, processors
+from takt import documents, files, inputs, pipeline, processors
 from takt.arguments import Exit, Option
 from takt.cli import ANSWER_IS_NO
 from takt.documents.names import executor_labels, labels
@@ -85,8 +84,8 @@ def budget(
     it would need is said. Exit status 1 then.
     """
     model = inputs.what_if(inputs.model(models, goals), what_if)
-    provenance = json_format.loads(model.text).get("provenance", {})
-    available = processors.find(provenance, cores)
+    read, _ = documents.parse_model(*model)  # pipeline.budget says the warnings
+    available = processors.find(read.provenance, cores)
     if capacity is not None:
         available = replace(available, capacity=capacity)
     chosen = inputs.period(period) if period is not None else None

@@ -124,7 +124,9 @@ def model(
     if not merge and any(map(inputs.is_document, traces)):
         if unused := [option for option in given if option not in ("name", "links")]:
             raise UserError(f"--{unused[0].replace('_', '-')}: not with a model; leave it out")
-        text, source = inputs.model(traces)
+        read_model = inputs.model(traces)
+        read_model.parsed()  # its mistakes and unknown fields are told before it is handed on
+        text, source = read_model
         document = json_format.loads(text)
         if name is not None:
             document["name"] = name
