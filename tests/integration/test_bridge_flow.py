@@ -32,8 +32,8 @@ def _takt(*arguments: str) -> Any:
 
 
 def _hop(parts: list[Json], step: int) -> list[str]:
-    """The stages of a step, but for those in which others had the processor: a run may be interrupted
-    anywhere, which is seen where the kernel's events are recorded.
+    """The stages of a step, but for those in which others had the processor: a run may be
+    interrupted anywhere, which is seen where the kernel's events are recorded.
     """
     stages = [part["stage"] for part in parts if part["step"] == step]
     return [stage for stage in stages if stage not in {"preempted", "blocked"}]
