@@ -246,7 +246,8 @@ def test_equal_versions_on_four_robots_seldom_raise_an_alarm() -> None:
     random = numpy.random.default_rng(24)
     alarms = 0
     for _ in range(100):
-        before, after = [], []
+        before: list[comparison.RunFigures] = []
+        after: list[comparison.RunFigures] = []
         for robot in ("r1", "r2", "r3", "r4"):
             own = {figure: random.lognormal(0, 0.3) for figure in drawn(random, 1)[0]}
             for side in (before, after):
