@@ -94,6 +94,21 @@ def test_a_picture_is_written(tmp_path: Path) -> None:
     assert "PointCloudFusion" in picture.read_text()
 
 
+@pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
+def test_a_page_has_the_picture_and_no_markup_of_the_model(tmp_path: Path) -> None:
+    model = json.loads(REFERENCE.read_text())
+    model["name"] = "</title><script>alert(1)</script>"
+    given, page = tmp_path / "model.json", tmp_path / "graph.html"
+    given.write_text(json.dumps(model))
+    done = run_takt("graph", given, "-o", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    text = page.read_text()
+    assert text.startswith("<!DOCTYPE html>")
+    assert (text.count("<svg"), text.count("</svg>"), text.count("<?xml")) == (1, 1, 0)
+    assert "PointCloudFusion" in text
+    assert "<script" not in text
+
+
 def test_without_graphviz_the_message_says_how_to_get_it(tmp_path: Path) -> None:
     done = run_takt("graph", str(REFERENCE), "-o", tmp_path / "graph.svg", PATH=str(tmp_path))
     assert (done.returncode, done.stdout) == (2, "")
@@ -152,7 +167,7 @@ def test_names_are_never_markup(tmp_path: Path) -> None:
 
 def test_mistakes_are_one_line(tmp_path: Path) -> None:
     for arguments, message in (
-        (["-o", "graph.png"], "ends in none of .svg, .dot"),
+        (["-o", "graph.png"], "ends in none of .svg, .html, .dot"),
         (["--chain", "no"], 'there is no chain "no"; the model has "lidar'),
     ):
         done = run_takt("graph", str(REFERENCE), *arguments)

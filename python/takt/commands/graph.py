@@ -15,7 +15,7 @@ from takt.text import console
 from takt.text.formatting import count
 from takt.text.terminal import show
 
-FORMATS = ("svg", "dot")
+FORMATS = {"svg": drawings.svg, "html": drawings.page, "dot": drawings.dot}
 
 EXAMPLES = """
 takt graph model.json -o graph.svg                   a picture
@@ -33,8 +33,8 @@ def graph(
             "--output",
             "-o",
             metavar="FILE",
-            help='Where to write; its ending says what: .svg or .dot. "-": the dot text on '
-            "standard output.",
+            help='Where to write; its ending says what: .svg, .html or .dot. "-": the dot '
+            "text on standard output.",
         ),
     ] = files.STANDARD_STREAM,
     chains: Annotated[
@@ -63,8 +63,7 @@ def graph(
     model = inputs.model(models, goals).parsed()
     shown = drawings.highlighted(model, chains or [])
     if output != files.STANDARD_STREAM or not json:
-        draw = drawings.dot if kind == "dot" else drawings.svg
-        files.write_text(output, draw(model, shown))
+        files.write_text(output, FORMATS[kind](model, shown))
     if json:
         console.print_json(document(model, shown))
     elif output != files.STANDARD_STREAM:

@@ -185,6 +185,17 @@ def svg(model: Model, chains: Sequence[Chain] = ()) -> str:
         raise UserError(f"'dot' failed: {error.stderr.strip() or error.returncode}") from error
 
 
+def page(model: Model, chains: Sequence[Chain] = ()) -> str:
+    """The picture as an HTML page. As svg()."""
+    picture = svg(model, chains)
+    title = html.escape(printable(model.name) or "callback graph")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f"<title>{title}</title>\n</head>\n<body>\n{picture[picture.index('<svg') :]}</body>\n"
+        "</html>\n"
+    )
+
+
 def short(name: str) -> str:
     """A name of bounded length; long ones lose their middle."""
     if len(name) <= LONGEST_NAME:
