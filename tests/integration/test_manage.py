@@ -139,13 +139,10 @@ def until(what: str, turn: float = 0.2) -> Iterator[None]:
 def managing(
     environment: dict[str, str], *arguments: str | Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Runs this command, a manager or a program that starts one, during the block."""
-    manager = subprocess.Popen(
-        [*map(str, arguments)],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    """Runs this command, a manager or a program that starts one, during the block. pytest prints
+    what it says, all changes of a manager, where the test fails.
+    """
+    manager = subprocess.Popen([*map(str, arguments)], env=environment)
     try:
         yield manager
     finally:
