@@ -191,8 +191,8 @@ class Plan(NamedTuple):
     """One run of so many has it."""
     under_load: bool = False
     """These are under load, in both versions."""
-    robots: int = 0
-    """Of so many robots are the runs by their labels; those that have it are the last one's."""
+    on_a_robot: bool = False
+    """By their labels the runs are of `one_of` robots, and those that have it of the last one."""
 
     @property
     def special(self) -> Pool:
@@ -217,8 +217,8 @@ PLANS = (
     Plan("a callback", grow, 1.0, 10),
     Plan(UNDER_LOAD, grow, 0.5, 40, 2, under_load=True),
     Plan(UNDER_LOAD, grow, 1.0, 40, 2, under_load=True),
-    Plan(ON_SOME, grow, 0.5, 40, 4, robots=4),
-    Plan(ON_SOME, grow, 1.0, 40, 4, robots=4),
+    Plan(ON_SOME, grow, 0.5, 40, 4, on_a_robot=True),
+    Plan(ON_SOME, grow, 1.0, 40, 4, on_a_robot=True),
 )
 USUAL = Pool()
 
@@ -294,8 +294,8 @@ def judged(number: int, pools: dict[Pool, list[Summary]], choice: Random) -> Res
     before = usual[rest:]
     if plan.before != USUAL:
         before += choice.sample(pools[plan.before], special)
-    if plan.robots:
-        before, after = labelled(before, plan.robots), labelled(after, plan.robots)
+    if plan.on_a_robot:
+        before, after = labelled(before, plan.one_of), labelled(after, plan.one_of)
     document = comparison.compare(before, after)
     worse = [each for each in document["changes"] if each["verdict"] == "worse"]
     found = any(is_of_victim(each) for each in worse)

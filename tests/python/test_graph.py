@@ -97,7 +97,7 @@ def test_a_picture_is_written(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("dot") is None, reason="needs Graphviz")
 def test_a_page_has_the_picture_and_no_markup_of_the_model(tmp_path: Path) -> None:
     model = json.loads(REFERENCE.read_text())
-    model["name"] = "</title><script>alert(1)</script>"
+    model["name"] = model["executors"][0]["name"] = "</title><script>alert(1)</script>"
     given, page = tmp_path / "model.json", tmp_path / "graph.html"
     given.write_text(json.dumps(model))
     done = run_takt("graph", given, "-o", page)

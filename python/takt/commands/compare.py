@@ -51,7 +51,7 @@ def compare(
 
     Median and 99th percentile of each chain, callback and link, how busy executors were, lost
     messages, and what is missing in some runs are compared over runs. If the versions are equal, a
-    regression is reported in at most 8 of 100 comparisons. For chains it says where the time went.
+    regression is reported in at most 10 of 100 comparisons. For chains it says where the time went.
     With fewer than 5 runs of a side it says that it cannot tell. To compare the bounds of two
     models, use 'takt diff'.
 

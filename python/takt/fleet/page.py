@@ -57,7 +57,9 @@ def _reasons(document: Json) -> Iterator[str]:
                 f"{_what(change)}: far above all of the baseline in {number} of {runs} runs"
             )
         if causes := change.get("causes"):
-            found[change["id"]] = f"{change['id']}: {in_words(causes)}"
+            robots = " and ".join(robot["robot"] for robot in change.get("robots", []))
+            where = f" on {robots} alone" if robots else ""
+            found[change["id"], robots] = f"{change['id']}{where}: {in_words(causes)}"
     yield from (*found.values(), *some)
 
 
@@ -113,7 +115,7 @@ def _escaped(text: str) -> str:
 
 
 def _what(change: Json) -> str:
-    robot = f", robot {change['robot']} alone" if "robot" in change else ""
+    robot = f", on {change['robot']} alone" if "robot" in change else ""
     return printable(f"{change['kind']} {change['id']}, {change['quantity']}{robot}")
 
 
